@@ -1,0 +1,100 @@
+"""Plotting widgets and checks for prefix language models.
+
+Torch is imported at once; matplotlib, ipywidgets, tqdm and the dictionary only when something that needs
+them is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from prefixlm_teach.attention import PrefixLMAttention, attention_weights, plain_attention
+from prefixlm_teach.descriptions import describe_mask
+from prefixlm_teach.loss import compute_prefix_lm_loss, label_loss, prefix_lm_labels
+from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_lm_mask, to_additive
+from prefixlm_teach.model import Block, TinyPrefixLM
+
+if TYPE_CHECKING:
+    from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
+    from prefixlm_teach.data import (
+        Batch,
+        Vocabulary,
+        g2p_vocabulary,
+        load_words,
+        make_batch,
+        make_prompts,
+        split_of,
+        training_batches,
+        words_of,
+    )
+    from prefixlm_teach.generation import generate_greedy, pronounce
+    from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_split
+    from prefixlm_teach.training import train
+    from prefixlm_teach.widgets import SplitExplorer
+
+_LATER = {
+    "checkpoints": ("load_checkpoint", "save_checkpoint"),
+    "data": (
+        "Batch",
+        "Vocabulary",
+        "g2p_vocabulary",
+        "load_words",
+        "make_batch",
+        "make_prompts",
+        "split_of",
+        "training_batches",
+        "words_of",
+    ),
+    "generation": ("generate_greedy", "pronounce"),
+    "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_split"),
+    "training": ("train",),
+    "widgets": ("SplitExplorer",),
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names}
+
+__all__ = [
+    "Batch",
+    "Block",
+    "PrefixLMAttention",
+    "SplitExplorer",
+    "TinyPrefixLM",
+    "Vocabulary",
+    "attention_weights",
+    "bidirectional_mask",
+    "causal_mask",
+    "compute_prefix_lm_loss",
+    "create_prefix_lm_mask",
+    "describe_mask",
+    "g2p_vocabulary",
+    "generate_greedy",
+    "label_loss",
+    "load_checkpoint",
+    "load_words",
+    "make_batch",
+    "make_prompts",
+    "plain_attention",
+    "plot_attention",
+    "plot_loss_curve",
+    "plot_mask",
+    "plot_split",
+    "prefix_lm_labels",
+    "pronounce",
+    "save_checkpoint",
+    "split_of",
+    "to_additive",
+    "train",
+    "training_batches",
+    "words_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is not needed at once when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,286 @@
+"""Checks on arguments: every `check_...` raises in the reader's words before anything is computed.
+
+They return nothing, so that a chapter can show a function without them and still show the same code.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Container, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def check_int(name: str, value: Any, minimum: int) -> None:
+    """Raise unless `value` is a whole number of at least `minimum` (a bool is not a number here)."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or isinstance(value, Tensor):
+        raise TypeError(f"{name} must be a whole number, not {_kind(value)}")
+    if operator.index(value) < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, not {value}")
+
+
+def check_valid(valid: Any, seq_len: int | None = None, batch: int | None = None) -> None:
+    """Raise unless `valid` is a (B, T) boolean tensor whose real tokens stand in one run in each row."""
+    if not isinstance(valid, Tensor):
+        raise TypeError(f"valid must be a (B, T) tensor of booleans, not {_kind(valid)}")
+    if valid.dtype != torch.bool:
+        raise TypeError(f"valid must be boolean (True = a real token), not {valid.dtype}: use valid.bool()")
+    if valid.ndim != 2:
+        raise ValueError(f"valid must be (B, T), not {tuple(valid.shape)}")
+    _check_size("valid", valid.shape[0], batch, "examples")
+    _check_size("valid", valid.shape[1], seq_len, "tokens")
+    if valid.shape[0] == 0 or valid.shape[1] == 0:
+        raise ValueError(f"valid is empty: its shape is {tuple(valid.shape)}")
+    starts = valid[:, 0].int() + (valid[:, 1:] & ~valid[:, :-1]).sum(-1)  # runs of True in each row
+    if bool((starts > 1).any()):
+        row = int((starts > 1).int().argmax())
+        raise ValueError(
+            f"valid has a hole in example {row}: padding may stand before or after the tokens, not among them"
+        )
+
+
+def check_prefix_len(
+    prefix_len: Any, seq_len: int, *, valid: Tensor | None = None, batch: int | None = None
+) -> None:
+    """Raise unless `prefix_len` (an int, a 0-d or a (B,) tensor) fits into every example's real tokens.
+
+    Args:
+        prefix_len: what the caller passed.
+        seq_len: T.
+        valid: (B, T) booleans that have passed `check_valid`, or None when every token is real.
+        batch: B, where the caller knows it.
+    """
+    if isinstance(prefix_len, Tensor):
+        _check_prefix_tensor(prefix_len, valid, batch)
+    elif isinstance(prefix_len, list | tuple):
+        raise TypeError(f"prefix_len must be an int or a tensor: use torch.tensor({list(prefix_len)})")
+    else:
+        check_int("prefix_len", prefix_len, minimum=0)
+    values = torch.as_tensor(prefix_len).long()
+    if bool((values < 0).any()):
+        raise ValueError(f"prefix_len must be at least 0, not {int(values.min())}")
+    room = torch.as_tensor(seq_len, device=values.device) if valid is None else valid.sum(-1)
+    too_long = (values.to(room.device) > room).reshape(-1)
+    if not bool(too_long.any()):
+        return
+    row = int(too_long.int().argmax())
+    if valid is None and values.ndim == 0:
+        raise ValueError(f"prefix_len {int(values)} is longer than the sequence ({seq_len} tokens)")
+    value, real = int(values.expand(too_long.shape)[row]), int(room.expand(too_long.shape)[row])
+    raise ValueError(f"prefix_len {value} is longer than example {row} ({real} real tokens)")
+
+
+def _check_prefix_tensor(prefix_len: Tensor, valid: Tensor | None, batch: int | None) -> None:
+    if prefix_len.is_floating_point() or prefix_len.is_complex() or prefix_len.dtype == torch.bool:
+        raise TypeError(f"prefix_len counts tokens, so it must be an integer tensor, not {prefix_len.dtype}")
+    if prefix_len.ndim > 1:
+        raise ValueError(
+            f"prefix_len must have one number per example, shape (B,), not {tuple(prefix_len.shape)}"
+        )
+    if prefix_len.numel() == 0:
+        raise ValueError("prefix_len is empty: there is no example to mask")
+    if valid is not None:
+        check_same_device("prefix_len", prefix_len, "valid", valid)
+        batch = valid.shape[0]
+    if prefix_len.ndim == 1:
+        _check_size("prefix_len", prefix_len.shape[0], batch, "examples")
+
+
+def check_same_device(name: str, value: Tensor, other_name: str, other: Tensor) -> None:
+    """Raise unless the two tensors live on the same device."""
+    if value.device != other.device:
+        raise ValueError(
+            f"{name} is on {value.device} and {other_name} is on {other.device}: "
+            f"use {name}.to({str(other.device)!r})"
+        )
+
+
+def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
+    """Raise unless `ids` is a (B, T) int64 or int32 tensor, not empty, of ids from 0 to `vocab_size` - 1."""
+    if not isinstance(ids, Tensor):
+        raise TypeError(f"{name} must be a (B, T) tensor of ids, not {_kind(ids)}")
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} must be int64 or int32 ids, not {ids.dtype}")
+    if ids.ndim != 2:
+        fix = f": add the batch dimension, {name}[None]" if ids.ndim == 1 else ""
+        raise ValueError(f"{name} must be (B, T), not {tuple(ids.shape)}{fix}")
+    if ids.numel() == 0:
+        raise ValueError(f"{name} is empty: its shape is {tuple(ids.shape)}")
+    low, high = (int(end) for end in ids.aminmax())
+    if low < 0:
+        raise ValueError(
+            f"{name} holds the id {low}, but ids begin at 0: mark padding with valid, not with an id"
+        )
+    if vocab_size is not None and high >= vocab_size:
+        raise ValueError(f"{name} holds the id {high}, but ids go from 0 to {vocab_size - 1}")
+
+
+def check_split(tokens: Tensor, prefix_len: Any, valid: Tensor | None) -> None:
+    """Raise unless `prefix_len` and `valid` fit `tokens` (B, T), which has passed `check_ids`."""
+    batch, seq_len = tokens.shape
+    if valid is not None:
+        check_valid(valid, seq_len, batch)
+        check_same_device("valid", valid, "tokens", tokens)
+    if isinstance(prefix_len, Tensor):
+        check_same_device("prefix_len", prefix_len, "tokens", tokens)
+    check_prefix_len(prefix_len, seq_len, valid=valid, batch=batch)
+
+
+def check_bool_mask(mask: Any) -> None:
+    """Raise unless `mask` is a boolean tensor, (T, T) or (B, 1, T, T), with at least one row."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"mask must be a tensor of booleans, not {_kind(mask)}")
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask must be boolean (True = may attend), not {mask.dtype}. A 0/1 float mask would be added to "
+            "the scores and hide nothing: use mask.bool(), or mask == 0 for one made of 0 and -inf"
+        )
+    if mask.ndim == 3:
+        raise ValueError(
+            f"mask must be (T, T) or (B, 1, T, T), not {tuple(mask.shape)}, whose first dimension would be "
+            "taken for heads: use mask[:, None]"
+        )
+    if mask.ndim not in (2, 4) or (mask.ndim == 4 and mask.shape[1] != 1):
+        raise ValueError(f"mask must be (T, T) or (B, 1, T, T), not {tuple(mask.shape)}")
+    if mask.numel() == 0:
+        raise ValueError(f"mask is empty: its shape is {tuple(mask.shape)}")
+
+
+def check_mask_fits(mask: Any, of: Tensor) -> None:
+    """Raise unless `mask` is boolean and fits `of`, whose first two dimensions are (B, T)."""
+    check_bool_mask(mask)
+    check_same_device("mask", mask, "the input", of)
+    batch, seq_len = of.shape[:2]
+    if mask.shape[-2:] != (seq_len, seq_len) or (mask.ndim == 4 and mask.shape[0] not in (1, batch)):
+        raise ValueError(
+            f"mask is {tuple(mask.shape)}, but {batch} examples of {seq_len} tokens need "
+            f"{(seq_len, seq_len)} or {(batch, 1, seq_len, seq_len)}"
+        )
+
+
+def check_positions(positions: Any, tokens: Tensor, max_len: int) -> None:
+    """Raise unless `positions` is a (T,) or (B, T) integer tensor of positions from 0 to `max_len` - 1."""
+    if not isinstance(positions, Tensor):
+        raise TypeError(f"positions must be a tensor, not {_kind(positions)}")
+    if positions.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"positions must be int64 or int32, not {positions.dtype}")
+    if positions.shape not in (tokens.shape, tokens.shape[1:]):
+        raise ValueError(
+            f"positions is {tuple(positions.shape)}, but tokens is {tuple(tokens.shape)}: "
+            f"give {tuple(tokens.shape[1:])} or {tuple(tokens.shape)}"
+        )
+    check_same_device("positions", positions, "tokens", tokens)
+    low, high = (int(end) for end in positions.aminmax())
+    if low < 0 or high >= max_len:
+        raise ValueError(f"positions go from {low} to {high}, but this model has 0 to {max_len - 1}")
+
+
+def check_logits(logits: Any, labels: Tensor) -> None:
+    """Raise unless `logits` is a floating (B, T, V) tensor that fits the (B, T) `labels`."""
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"logits must be a (B, T, V) tensor, not {_kind(logits)}")
+    if not logits.is_floating_point():
+        raise TypeError(f"logits must be floating point, not {logits.dtype}")
+    if logits.ndim != 3:
+        raise ValueError(f"logits must be (B, T, V), not {tuple(logits.shape)}")
+    if not isinstance(labels, Tensor):
+        raise TypeError(f"labels must be a (B, T) tensor, not {_kind(labels)}")
+    if 0 in logits.shape:
+        raise ValueError(f"logits are empty: their shape is {tuple(logits.shape)}")
+    if logits.shape[:2] != labels.shape:
+        raise ValueError(
+            f"logits are for {tuple(logits.shape[:2])} (B, T), but the tokens are {tuple(labels.shape)}: "
+            "pass both unshifted, the loss shifts once inside"
+        )
+    check_same_device("logits", logits, "the tokens", labels)
+
+
+def check_label_ids(labels: Any, vocab_size: int, ignore: int) -> None:
+    """Raise unless `labels` holds ids from 0 to `vocab_size` - 1, or `ignore` where nothing is scored."""
+    if labels.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"labels must be int64 or int32 ids, not {labels.dtype}")
+    wrong = ((labels < 0) | (labels >= vocab_size)) & (labels != ignore)
+    if bool(wrong.any()):
+        raise ValueError(
+            f"labels hold {int(labels[wrong][0])}, but ids go from 0 to {vocab_size - 1} "
+            f"and {ignore} marks what is not scored"
+        )
+
+
+def check_some_label(labels: Tensor, ignore: int) -> None:
+    """Raise if every label is ignored: the mean over nothing would be NaN."""
+    if not bool((labels != ignore).any()):
+        raise ValueError(
+            "nothing to score: no example has a target token with a token before it. "
+            "Make prefix_len smaller than the number of real tokens in at least one example"
+        )
+
+
+def check_one_mask(prefix_len: Any, mask: Any) -> None:
+    """Raise unless exactly one of `prefix_len` and `mask` says who may attend to whom."""
+    if prefix_len is None and mask is None:
+        raise TypeError("say where the prefix ends: pass prefix_len (0 for a causal model), or a mask")
+    if prefix_len is not None and mask is not None:
+        raise TypeError("pass prefix_len or mask, not both: a mask already says where the prefix ends")
+
+
+def check_length(longest: int, max_len: int) -> None:
+    """Raise if an example has more tokens than the model has positions."""
+    if longest > max_len:
+        raise ValueError(f"an example has {longest} tokens, but this model has {max_len} positions (max_len)")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Raise unless `value` is a number from 0 to 1, 1 excluded."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {_kind(value)}")
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} must be at least 0 and below 1, not {value}")
+
+
+def check_known(name: str, values: Iterable[Any], known: Container[Any]) -> None:
+    """Raise if one of `values` is not among the `known`."""
+    for value in values:
+        if value not in known:
+            raise ValueError(f"unknown {name} {value!r}")
+
+
+def check_ends_real(valid: Tensor) -> None:
+    """Raise if an example ends with padding."""
+    if not bool(valid[:, -1].all()):
+        raise ValueError("a prompt ends with padding: pad on the left, so that its answer can follow it")
+
+
+def check_heads(d_model: Any, n_heads: Any) -> None:
+    """Raise unless the width `d_model` can be cut into `n_heads` equal heads."""
+    check_int("d_model", d_model, minimum=1)
+    check_int("n_heads", n_heads, minimum=1)
+    if d_model % n_heads:
+        raise ValueError(f"d_model {d_model} cannot be cut into {n_heads} equal heads (n_heads)")
+
+
+def check_hidden(x: Any, d_model: int) -> None:
+    """Raise unless `x` is a floating (B, T, d_model) tensor with at least one token."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"x must be a (B, T, d) tensor, not {_kind(x)}")
+    if not x.is_floating_point():
+        raise TypeError(f"x must be floating point, not {x.dtype}")
+    if x.ndim != 3 or x.shape[-1] != d_model:
+        raise ValueError(f"x must be (B, T, {d_model}), not {tuple(x.shape)}")
+    if x.numel() == 0:
+        raise ValueError(f"x is empty: its shape is {tuple(x.shape)}")
+
+
+def _check_size(name: str, size: int, expected: int | None, unit: str) -> None:
+    if expected is not None and size != expected:
+        raise ValueError(f"{name} is for {size} {unit}, but there are {expected}")
+
+
+def _kind(value: Any) -> str:
+    return (
+        f"{type(value).__name__} ({value!r})"
+        if isinstance(value, int | float | str)
+        else type(value).__name__
+    )

@@ -1,0 +1,96 @@
+"""Multi-head attention under a mask: one fused form that the model uses, one plain form beside it.
+
+Source: Vaswani et al. 2017 (arXiv:1706.03762), section 3.2.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from prefixlm_teach.arguments import check_heads, check_hidden, check_mask_fits
+
+
+def attention_weights(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
+    """Return the softmax weights: how much each query takes from each key.
+
+    Args:
+        q: (..., T, d_head) queries.
+        k: (..., T, d_head) keys.
+        mask: booleans that broadcast to (..., T, T), True = may attend.
+
+    Returns:
+        (..., T, T) weights in the dtype of `q`. A row sums to 1, or to 0 where its query may see nothing
+        (softmax alone would give NaN there, and NaN would spread to every later layer).
+    """
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (..., T, T)
+    blind = ~mask.any(-1, keepdim=True)  # (..., T, 1) queries that may see nothing
+    scores = scores.masked_fill(~(mask | blind), float("-inf"))
+    return scores.softmax(-1).masked_fill(blind, 0.0)
+
+
+def plain_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """Return what `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)` returns, in plain steps.
+
+    Args and errors are those of `attention_weights`; `v` is (..., T, d_head), and so is the result.
+    """
+    return attention_weights(q, k, mask) @ v  # (..., T, d_head)
+
+
+class PrefixLMAttention(nn.Module):
+    """Multi-head self-attention that sees what a mask lets it see.
+
+    Args:
+        d_model: d, the width of a token's vector.
+        n_heads: H, the number of heads; each has d / H numbers.
+
+    Raises:
+        TypeError, ValueError: a size is not a whole number of at least 1, or H does not divide d.
+    """
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        check_heads(d_model, n_heads)
+        self.d_model = d_model
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """Cut the width into heads: (B, T, d) to (B, H, T, d_head)."""
+        return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Mix the tokens of each example.
+
+        Args:
+            x: (B, T, d) floats.
+            mask: booleans, (T, T) or (B, 1, T, T), True = may attend.
+
+        Returns:
+            (B, T, d). A query that may see nothing gets the output bias alone.
+
+        Raises:
+            TypeError: `mask` is not boolean.
+            ValueError: a shape or a device does not fit.
+        """
+        check_hidden(x, self.d_model)
+        check_mask_fits(mask, x)
+        q = self.split_heads(self.q_proj(x))  # (B, H, T, d_head)
+        k = self.split_heads(self.k_proj(x))
+        v = self.split_heads(self.v_proj(x))
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, T, d_head)
+        out: Tensor = self.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, T, d)
+        return out
+
+    def weights(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Return the (B, H, T, T) weights that `forward` uses, for plotting; arguments as there."""
+        check_hidden(x, self.d_model)
+        check_mask_fits(mask, x)
+        q = self.split_heads(self.q_proj(x))
+        k = self.split_heads(self.k_proj(x))
+        return attention_weights(q, k, mask)

@@ -1,0 +1,91 @@
+"""The loss of a prefix LM: next-token cross-entropy, on the target only.
+
+Everything here takes *unshifted* tokens and shifts once, inside `label_loss`: the logits at row t are
+scored against the token at t + 1, so row p - 1, the last prefix token, predicts the first target token.
+
+Source: Raffel et al. 2020 (T5, arXiv:1910.10683), section 3.2.3.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from prefixlm_teach.arguments import check_ids, check_label_ids, check_logits, check_some_label, check_split
+
+IGNORE = -100  # the label of a token that is not scored; cross_entropy's own default
+
+
+def prefix_lm_labels(tokens: Tensor, prefix_len: int | Tensor, *, valid: Tensor | None = None) -> Tensor:
+    """Return the labels of a prefix LM: each target token itself, -100 on the prefix and on padding.
+
+    The first real token is never a label, even with p = 0: nothing stands before it to predict it.
+
+    Args:
+        tokens: (B, T) ids, unshifted.
+        prefix_len: p, an int or 0-d tensor for all examples, or (B,) for one split per example.
+        valid: (B, T) booleans, False at padding.
+
+    Returns:
+        (B, T) int64 labels, aligned with `tokens`.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind, shape, device or range.
+    """
+    check_ids("tokens", tokens)
+    check_split(tokens, prefix_len, valid)
+    p = torch.as_tensor(prefix_len, device=tokens.device)
+    if valid is None:
+        valid = torch.ones_like(tokens, dtype=torch.bool)
+    position = valid.cumsum(-1) - 1  # (B, T): 0 at the first real token
+    scored = valid & (position >= p.clamp(min=1).view(-1, 1))
+    return tokens.long().masked_fill(~scored, IGNORE)
+
+
+def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean cross-entropy of each label, predicted from the row before it.
+
+    Args:
+        logits: (B, T, V) floats; row t is the model's guess of token t + 1.
+        labels: (B, T) ids aligned with the tokens, *not* shifted; -100 where nothing is scored. The label in
+            column 0 is never scored, whatever it is: no row stands before it.
+
+    Returns:
+        A scalar in nats per scored token: the mean over the whole batch, not a mean of means.
+
+    Raises:
+        TypeError, ValueError: a kind, shape, device or id is wrong, or no label at all would be scored.
+    """
+    check_logits(logits, labels)
+    check_label_ids(labels, logits.size(-1), IGNORE)
+    check_some_label(labels[:, 1:], IGNORE)
+    guesses = logits[:, :-1].flatten(0, 1)  # (B * (T - 1), V)
+    wanted = labels[:, 1:].flatten().long()  # (B * (T - 1),)
+    return F.cross_entropy(guesses, wanted, ignore_index=IGNORE)
+
+
+def compute_prefix_lm_loss(
+    logits: Tensor, tokens: Tensor, prefix_len: int | Tensor, *, valid: Tensor | None = None
+) -> Tensor:
+    """Return the mean cross-entropy over the target tokens of the whole batch.
+
+    Args:
+        logits: (B, T, V) floats, the model's output for `tokens`.
+        tokens: (B, T) ids, the very tokens the model was given, *not* shifted.
+        prefix_len: p, an int or 0-d tensor for all examples, or (B,) for one split per example.
+        valid: (B, T) booleans, False at padding.
+
+    Returns:
+        A scalar in nats per target token. An example of n real tokens counts n - max(p, 1) times; one
+        without a target contributes nothing.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind, shape, device or range, or no example has a
+            target.
+    """
+    check_ids("tokens", tokens)
+    check_logits(logits, tokens)
+    check_ids("tokens", tokens, logits.size(-1))
+    labels = prefix_lm_labels(tokens, prefix_len, valid=valid)
+    return label_loss(logits, labels)

@@ -1,0 +1,185 @@
+"""TinyPrefixLM: a decoder-only Transformer whose only prefix-LM part is the mask it is given.
+
+Blocks are pre-norm (Xiong et al. 2020, arXiv:2002.04745), positions are learned and absolute.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from prefixlm_teach.arguments import (
+    check_heads,
+    check_ids,
+    check_int,
+    check_length,
+    check_mask_fits,
+    check_one_mask,
+    check_positions,
+    check_probability,
+    check_split,
+)
+from prefixlm_teach.attention import PrefixLMAttention
+from prefixlm_teach.masks import create_prefix_lm_mask
+
+
+class Block(nn.Module):
+    """Attention, then a feed-forward layer, each normalised before and added to what came in.
+
+    Args:
+        d_model: d, the width.
+        n_heads: H, the number of heads.
+        dropout: the rate of dropout after the feed-forward layer.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attn_norm = nn.LayerNorm(d_model)
+        self.attn = PrefixLMAttention(d_model, n_heads)
+        self.ff_norm = nn.LayerNorm(d_model)
+        self.ff = nn.Sequential(
+            nn.Linear(d_model, 4 * d_model),
+            nn.GELU(),
+            nn.Linear(4 * d_model, d_model),
+            nn.Dropout(dropout),
+        )
+
+    def forward(self, h: Tensor, mask: Tensor) -> Tensor:
+        """Return (B, T, d) from `h` (B, T, d) under `mask`, booleans (T, T) or (B, 1, T, T)."""
+        h = h + self.attn(self.attn_norm(h), mask)
+        h = h + self.ff(self.ff_norm(h))
+        return h
+
+
+class TinyPrefixLM(nn.Module):
+    """A small prefix language model.
+
+    Args:
+        vocab_size: V, the number of token ids.
+        d_model: d, the width.
+        n_heads: H, the number of heads; it must divide d.
+        n_layers: the number of blocks.
+        max_len: the number of positions: no example may have more real tokens.
+        dropout: the rate of dropout, at least 0 and below 1.
+
+    Raises:
+        TypeError, ValueError: a size is not a whole number of at least 1, H does not divide d, or `dropout`
+            is no rate.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int = 128,
+        n_heads: int = 4,
+        n_layers: int = 2,
+        max_len: int = 128,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        check_int("vocab_size", vocab_size, minimum=1)
+        check_heads(d_model, n_heads)
+        check_int("n_layers", n_layers, minimum=1)
+        check_int("max_len", max_len, minimum=1)
+        check_probability("dropout", dropout)
+        self.vocab_size = vocab_size
+        self.max_len = max_len
+        self.token_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(max_len, d_model)
+        self.layer_norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(Block(d_model, n_heads, dropout) for _ in range(n_layers))
+        self.output = nn.Linear(d_model, vocab_size)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        prefix_len: int | Tensor | None = None,
+        *,
+        valid: Tensor | None = None,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return a guess of the next token at every position.
+
+        Args:
+            tokens: (B, T) ids.
+            prefix_len: p, an int or 0-d tensor for all examples, or (B,) for one split per example; 0 is a
+                causal LM, the real length an encoder.
+            valid: (B, T) booleans, False at padding, left or right.
+            mask: instead of `prefix_len`, any boolean mask, (T, T) or (B, 1, T, T), True = may attend.
+                Padding is closed in it too, where `valid` is given.
+            positions: (T,) or (B, T) positions, where they are not simply counted from the first real token.
+
+        Returns:
+            (B, T, V) logits; row t is about token t + 1. Rows at padding mean nothing.
+
+        Raises:
+            TypeError, ValueError: an argument has the wrong kind, shape, device or range, an example is
+                longer than `max_len`, or both or neither of `prefix_len` and `mask` are given.
+        """
+        mask = self.mask_for(tokens, prefix_len, valid=valid, mask=mask)
+        h = self.embed(tokens, valid=valid, positions=positions)
+        for block in self.blocks:
+            h = block(h, mask)
+        logits: Tensor = self.output(h)
+        return logits
+
+    def mask_for(
+        self,
+        tokens: Tensor,
+        prefix_len: int | Tensor | None = None,
+        *,
+        valid: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return the boolean mask that `forward` uses; arguments and errors as there."""
+        check_ids("tokens", tokens, self.vocab_size)
+        check_one_mask(prefix_len, mask)
+        if mask is None:
+            check_split(tokens, prefix_len, valid)
+            p = torch.as_tensor(prefix_len, device=tokens.device)
+            return create_prefix_lm_mask(tokens.size(1), p, valid=valid)
+        check_mask_fits(mask, tokens)
+        check_split(tokens, 0, valid)
+        return mask if valid is None else mask & valid[:, None, None, :]
+
+    def embed(
+        self, tokens: Tensor, *, valid: Tensor | None = None, positions: Tensor | None = None
+    ) -> Tensor:
+        """Return (B, T, d): token vectors plus position vectors; arguments and errors as in `forward`."""
+        check_ids("tokens", tokens, self.vocab_size)
+        if positions is not None:
+            check_positions(positions, tokens, self.max_len)
+        elif valid is None:
+            check_length(tokens.size(1), self.max_len)
+            positions = torch.arange(tokens.size(1), device=tokens.device)  # (T,)
+        else:
+            check_split(tokens, 0, valid)
+            check_length(int(valid.sum(-1).max()), self.max_len)
+            positions = (valid.cumsum(-1) - 1).clamp(min=0)  # (B, T): 0 at the first real token
+        h: Tensor = self.dropout(self.layer_norm(self.token_emb(tokens) + self.pos_emb(positions)))
+        return h
+
+    def attention_weights(
+        self,
+        tokens: Tensor,
+        prefix_len: int | Tensor | None = None,
+        *,
+        valid: Tensor | None = None,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Return each layer's attention weights, (n_layers, B, H, T, T); arguments and errors as `forward`.
+
+        It runs the model beside the usual path, which never holds these weights. Call `model.eval()` first,
+        or dropout makes every call differ.
+        """
+        mask = self.mask_for(tokens, prefix_len, valid=valid, mask=mask)
+        h = self.embed(tokens, valid=valid, positions=positions)
+        weights = []
+        for block in self.blocks:
+            assert isinstance(block, Block)  # noqa: S101 - for the type checker
+            weights.append(block.attn.weights(block.attn_norm(h), mask))
+            h = block(h, mask)
+        return torch.stack(weights)

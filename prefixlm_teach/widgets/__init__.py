@@ -1,0 +1,1 @@
+"""Explorers: live pictures, one Python and one JavaScript file each, over a shared base."""
