@@ -56,7 +56,7 @@ def main() -> None:
         "torch": torch.__version__.partition("+")[0],
     }
     save_checkpoint(
-        Path("prefixlm_teach/weights/g2p_prefix.safetensors"), model, vocabulary, config=config, made=made
+        HERE.parent / "prefixlm_teach" / "weights" / "g2p_prefix.safetensors", model, vocabulary, made=made
     )
     result = {
         **made,

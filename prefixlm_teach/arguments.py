@@ -6,29 +6,37 @@ They return nothing, so that a chapter can show a function without them and stil
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+COUNTS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # what PyTorch can add to int64
 
 
 def check_int(name: str, value: Any, minimum: int) -> None:
     """Raise unless `value` is a whole number of at least `minimum` (a bool is not a number here)."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or isinstance(value, Tensor):
-        raise TypeError(f"{name} must be a whole number, not {_kind(value)}")
-    if operator.index(value) < minimum:
+    try:
+        number = None if isinstance(value, bool | Tensor) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise TypeError(f"{name} must be a whole number, not {kind_of(value)}")
+    if number < minimum:
         raise ValueError(f"{name} must be at least {minimum}, not {value}")
 
 
 def check_valid(valid: Any, seq_len: int | None = None, batch: int | None = None) -> None:
     """Raise unless `valid` is a (B, T) boolean tensor whose real tokens stand in one run in each row."""
     if not isinstance(valid, Tensor):
-        raise TypeError(f"valid must be a (B, T) tensor of booleans, not {_kind(valid)}")
+        raise TypeError(f"valid must be a (B, T) tensor of booleans, not {kind_of(valid)}")
     if valid.dtype != torch.bool:
         raise TypeError(f"valid must be boolean (True = a real token), not {valid.dtype}: use valid.bool()")
     if valid.ndim != 2:
         raise ValueError(f"valid must be (B, T), not {tuple(valid.shape)}")
+    check_has_values("valid", valid)
     _check_size("valid", valid.shape[0], batch, "examples")
     _check_size("valid", valid.shape[1], seq_len, "tokens")
     if valid.shape[0] == 0 or valid.shape[1] == 0:
@@ -58,6 +66,12 @@ def check_prefix_len(
         raise TypeError(f"prefix_len must be an int or a tensor: use torch.tensor({list(prefix_len)})")
     else:
         check_int("prefix_len", prefix_len, minimum=0)
+        if operator.index(prefix_len) > seq_len:
+            raise ValueError(f"prefix_len {prefix_len} is longer than the sequence ({seq_len} tokens)")
+        try:
+            torch.as_tensor(prefix_len)
+        except TypeError:  # NumPy's uint64 is a whole number that PyTorch does not take
+            raise TypeError(f"prefix_len must be an int, not {kind_of(prefix_len)}: use int(...)") from None
     values = torch.as_tensor(prefix_len).long()
     if bool((values < 0).any()):
         raise ValueError(f"prefix_len must be at least 0, not {int(values.min())}")
@@ -73,7 +87,7 @@ def check_prefix_len(
 
 
 def _check_prefix_tensor(prefix_len: Tensor, valid: Tensor | None, batch: int | None) -> None:
-    if prefix_len.is_floating_point() or prefix_len.is_complex() or prefix_len.dtype == torch.bool:
+    if prefix_len.dtype not in COUNTS:
         raise TypeError(f"prefix_len counts tokens, so it must be an integer tensor, not {prefix_len.dtype}")
     if prefix_len.ndim > 1:
         raise ValueError(
@@ -81,11 +95,18 @@ def _check_prefix_tensor(prefix_len: Tensor, valid: Tensor | None, batch: int | 
         )
     if prefix_len.numel() == 0:
         raise ValueError("prefix_len is empty: there is no example to mask")
+    check_has_values("prefix_len", prefix_len)
     if valid is not None:
         check_same_device("prefix_len", prefix_len, "valid", valid)
         batch = valid.shape[0]
     if prefix_len.ndim == 1:
         _check_size("prefix_len", prefix_len.shape[0], batch, "examples")
+
+
+def check_has_values(name: str, value: Tensor) -> None:
+    """Raise if `value` is on the meta device, where tensors have a shape and no values to check."""
+    if value.is_meta:
+        raise ValueError(f"{name} is on the meta device, which holds no values")
 
 
 def check_same_device(name: str, value: Tensor, other_name: str, other: Tensor) -> None:
@@ -100,7 +121,7 @@ def check_same_device(name: str, value: Tensor, other_name: str, other: Tensor) 
 def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
     """Raise unless `ids` is a (B, T) int64 or int32 tensor, not empty, of ids from 0 to `vocab_size` - 1."""
     if not isinstance(ids, Tensor):
-        raise TypeError(f"{name} must be a (B, T) tensor of ids, not {_kind(ids)}")
+        raise TypeError(f"{name} must be a (B, T) tensor of ids, not {kind_of(ids)}")
     if ids.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"{name} must be int64 or int32 ids, not {ids.dtype}")
     if ids.ndim != 2:
@@ -108,6 +129,7 @@ def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
         raise ValueError(f"{name} must be (B, T), not {tuple(ids.shape)}{fix}")
     if ids.numel() == 0:
         raise ValueError(f"{name} is empty: its shape is {tuple(ids.shape)}")
+    check_has_values(name, ids)
     low, high = (int(end) for end in ids.aminmax())
     if low < 0:
         raise ValueError(
@@ -128,42 +150,10 @@ def check_split(tokens: Tensor, prefix_len: Any, valid: Tensor | None) -> None:
     check_prefix_len(prefix_len, seq_len, valid=valid, batch=batch)
 
 
-def check_bool_mask(mask: Any) -> None:
-    """Raise unless `mask` is a boolean tensor, (T, T) or (B, 1, T, T), with at least one row."""
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a tensor of booleans, not {_kind(mask)}")
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be boolean (True = may attend), not {mask.dtype}. A 0/1 float mask would be added to "
-            "the scores and hide nothing: use mask.bool(), or mask == 0 for one made of 0 and -inf"
-        )
-    if mask.ndim == 3:
-        raise ValueError(
-            f"mask must be (T, T) or (B, 1, T, T), not {tuple(mask.shape)}, whose first dimension would be "
-            "taken for heads: use mask[:, None]"
-        )
-    if mask.ndim not in (2, 4) or (mask.ndim == 4 and mask.shape[1] != 1):
-        raise ValueError(f"mask must be (T, T) or (B, 1, T, T), not {tuple(mask.shape)}")
-    if mask.numel() == 0:
-        raise ValueError(f"mask is empty: its shape is {tuple(mask.shape)}")
-
-
-def check_mask_fits(mask: Any, of: Tensor) -> None:
-    """Raise unless `mask` is boolean and fits `of`, whose first two dimensions are (B, T)."""
-    check_bool_mask(mask)
-    check_same_device("mask", mask, "the input", of)
-    batch, seq_len = of.shape[:2]
-    if mask.shape[-2:] != (seq_len, seq_len) or (mask.ndim == 4 and mask.shape[0] not in (1, batch)):
-        raise ValueError(
-            f"mask is {tuple(mask.shape)}, but {batch} examples of {seq_len} tokens need "
-            f"{(seq_len, seq_len)} or {(batch, 1, seq_len, seq_len)}"
-        )
-
-
 def check_positions(positions: Any, tokens: Tensor, max_len: int) -> None:
     """Raise unless `positions` is a (T,) or (B, T) integer tensor of positions from 0 to `max_len` - 1."""
     if not isinstance(positions, Tensor):
-        raise TypeError(f"positions must be a tensor, not {_kind(positions)}")
+        raise TypeError(f"positions must be a tensor, not {kind_of(positions)}")
     if positions.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"positions must be int64 or int32, not {positions.dtype}")
     if positions.shape not in (tokens.shape, tokens.shape[1:]):
@@ -180,13 +170,13 @@ def check_positions(positions: Any, tokens: Tensor, max_len: int) -> None:
 def check_logits(logits: Any, labels: Tensor) -> None:
     """Raise unless `logits` is a floating (B, T, V) tensor that fits the (B, T) `labels`."""
     if not isinstance(logits, Tensor):
-        raise TypeError(f"logits must be a (B, T, V) tensor, not {_kind(logits)}")
+        raise TypeError(f"logits must be a (B, T, V) tensor, not {kind_of(logits)}")
     if not logits.is_floating_point():
         raise TypeError(f"logits must be floating point, not {logits.dtype}")
     if logits.ndim != 3:
         raise ValueError(f"logits must be (B, T, V), not {tuple(logits.shape)}")
     if not isinstance(labels, Tensor):
-        raise TypeError(f"labels must be a (B, T) tensor, not {_kind(labels)}")
+        raise TypeError(f"labels must be a (B, T) tensor, not {kind_of(labels)}")
     if 0 in logits.shape:
         raise ValueError(f"logits are empty: their shape is {tuple(logits.shape)}")
     if logits.shape[:2] != labels.shape:
@@ -195,6 +185,7 @@ def check_logits(logits: Any, labels: Tensor) -> None:
             "pass both unshifted, the loss shifts once inside"
         )
     check_same_device("logits", logits, "the tokens", labels)
+    check_has_values("logits", logits)
 
 
 def check_label_ids(labels: Any, vocab_size: int, ignore: int) -> None:
@@ -218,14 +209,6 @@ def check_some_label(labels: Tensor, ignore: int) -> None:
         )
 
 
-def check_one_mask(prefix_len: Any, mask: Any) -> None:
-    """Raise unless exactly one of `prefix_len` and `mask` says who may attend to whom."""
-    if prefix_len is None and mask is None:
-        raise TypeError("say where the prefix ends: pass prefix_len (0 for a causal model), or a mask")
-    if prefix_len is not None and mask is not None:
-        raise TypeError("pass prefix_len or mask, not both: a mask already says where the prefix ends")
-
-
 def check_length(longest: int, max_len: int) -> None:
     """Raise if an example has more tokens than the model has positions."""
     if longest > max_len:
@@ -235,42 +218,84 @@ def check_length(longest: int, max_len: int) -> None:
 def check_probability(name: str, value: Any) -> None:
     """Raise unless `value` is a number from 0 to 1, 1 excluded."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {_kind(value)}")
+        raise TypeError(f"{name} must be a number, not {kind_of(value)}")
     if not 0 <= value < 1:
         raise ValueError(f"{name} must be at least 0 and below 1, not {value}")
 
 
-def check_known(name: str, values: Iterable[Any], known: Container[Any]) -> None:
-    """Raise if one of `values` is not among the `known`."""
+def check_rate(name: str, value: Any) -> None:
+    """Raise unless `value` is a number above 0, infinity excluded."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {kind_of(value)}")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{name} must be above 0, not {value}")
+
+
+def check_words(words: Any) -> None:
+    """Raise unless `words` holds at least one word, each a string of at least one letter."""
+    if isinstance(words, str):
+        raise TypeError(f"words must be a list of words, not one string: use [{words!r}]")
+    if not isinstance(words, Sequence):
+        raise TypeError(f"words must be a list of words, not {kind_of(words)}")
+    if not words:
+        raise ValueError("words is empty: there is no word")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"words must be strings, not {kind_of(word)}")
+        if not word:
+            raise ValueError("words holds an empty word: it has no letters")
+
+
+def check_pairs(pairs: Any) -> None:
+    """Raise unless `pairs` holds at least one word with its pronunciation, a tuple of phonemes."""
+    if not isinstance(pairs, Sequence) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
+        raise TypeError('pairs must be a list of pairs such as ("cat", ("K", "AE", "T"))')
+    if not pairs:
+        raise ValueError("pairs is empty: there is no word")
+    check_words([word for word, _ in pairs])
+    for word, said in pairs:
+        if isinstance(said, str) or not isinstance(said, Sequence):
+            raise TypeError(f"pairs must say {word!r} as a tuple of phonemes, not as {kind_of(said)}")
+
+
+def check_known(name: str, values: Iterable[Any], known: Container[Any], hint: str = "") -> None:
+    """Raise if one of `values` is not among the `known`; `hint` says which there are."""
     for value in values:
         if value not in known:
-            raise ValueError(f"unknown {name} {value!r}")
+            raise ValueError(f"unknown {name} {value!r}" + (f" ({hint})" if hint else ""))
 
 
-def check_ends_real(valid: Tensor) -> None:
-    """Raise if an example ends with padding."""
+def check_file(name: str, path: Any) -> None:
+    """Raise unless `path` is the path of a file."""
+    if not isinstance(path, Path):
+        raise TypeError(f"{name} must be a name or a pathlib.Path, not {kind_of(path)}")
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {name} at {path}")
+
+
+def check_vocabulary_fits(symbols: int, vocab_size: int) -> None:
+    """Raise unless a vocabulary has as many symbols as its model has ids."""
+    if symbols != vocab_size:
+        raise ValueError(f"the vocabulary has {symbols} symbols, but the model has {vocab_size} ids")
+
+
+def check_eval_mode(model: nn.Module) -> None:
+    """Raise if `model` is in training mode."""
+    if model.training:
+        raise ValueError("the model is in training mode, where dropout is at work: call model.eval() first")
+
+
+def check_prompts(valid: Tensor, max_new_tokens: int, max_len: int) -> None:
+    """Raise if a prompt ends with padding, or if its answer may outgrow the model's positions."""
     if not bool(valid[:, -1].all()):
         raise ValueError("a prompt ends with padding: pad on the left, so that its answer can follow it")
-
-
-def check_heads(d_model: Any, n_heads: Any) -> None:
-    """Raise unless the width `d_model` can be cut into `n_heads` equal heads."""
-    check_int("d_model", d_model, minimum=1)
-    check_int("n_heads", n_heads, minimum=1)
-    if d_model % n_heads:
-        raise ValueError(f"d_model {d_model} cannot be cut into {n_heads} equal heads (n_heads)")
-
-
-def check_hidden(x: Any, d_model: int) -> None:
-    """Raise unless `x` is a floating (B, T, d_model) tensor with at least one token."""
-    if not isinstance(x, Tensor):
-        raise TypeError(f"x must be a (B, T, d) tensor, not {_kind(x)}")
-    if not x.is_floating_point():
-        raise TypeError(f"x must be floating point, not {x.dtype}")
-    if x.ndim != 3 or x.shape[-1] != d_model:
-        raise ValueError(f"x must be (B, T, {d_model}), not {tuple(x.shape)}")
-    if x.numel() == 0:
-        raise ValueError(f"x is empty: its shape is {tuple(x.shape)}")
+    longest = int(valid.sum(-1).max())
+    needed = longest + max_new_tokens - 1  # nothing has to follow the last new token
+    if needed > max_len:
+        raise ValueError(
+            f"a prompt of {longest} tokens and max_new_tokens {max_new_tokens} need {needed} positions, "
+            f"but this model has {max_len} (max_len)"
+        )
 
 
 def _check_size(name: str, size: int, expected: int | None, unit: str) -> None:
@@ -278,7 +303,8 @@ def _check_size(name: str, size: int, expected: int | None, unit: str) -> None:
         raise ValueError(f"{name} is for {size} {unit}, but there are {expected}")
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Say what `value` is, with the value itself where it is short."""
     return (
         f"{type(value).__name__} ({value!r})"
         if isinstance(value, int | float | str)

@@ -10,7 +10,13 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from prefixlm_teach.arguments import check_heads, check_hidden, check_mask_fits
+from prefixlm_teach.mask_arguments import (
+    check_heads,
+    check_hidden,
+    check_mask_fits,
+    check_queries,
+    check_values,
+)
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
@@ -19,12 +25,17 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
     Args:
         q: (..., T, d_head) queries.
         k: (..., T, d_head) keys.
-        mask: booleans that broadcast to (..., T, T), True = may attend.
+        mask: booleans, True = may attend: (T, T), or as many dimensions as the scores (..., T, T), with a 1
+            where all share it.
 
     Returns:
         (..., T, T) weights in the dtype of `q`. A row sums to 1, or to 0 where its query may see nothing
         (softmax alone would give NaN there, and NaN would spread to every later layer).
+
+    Raises:
+        TypeError, ValueError: a kind, shape, dtype or device does not fit.
     """
+    check_queries(q, k, mask)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (..., T, T)
     blind = ~mask.any(-1, keepdim=True)  # (..., T, 1) queries that may see nothing
     scores = scores.masked_fill(~(mask | blind), float("-inf"))
@@ -36,6 +47,8 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
     Args and errors are those of `attention_weights`; `v` is (..., T, d_head), and so is the result.
     """
+    check_queries(q, k, mask)
+    check_values(v, k)
     return attention_weights(q, k, mask) @ v  # (..., T, d_head)
 
 
@@ -75,10 +88,10 @@ class PrefixLMAttention(nn.Module):
             (B, T, d). A query that may see nothing gets the output bias alone.
 
         Raises:
-            TypeError: `mask` is not boolean.
+            TypeError: `mask` is not boolean, or `x` has another dtype than the layer.
             ValueError: a shape or a device does not fit.
         """
-        check_hidden(x, self.d_model)
+        check_hidden("x", x, self.q_proj.weight)
         check_mask_fits(mask, x)
         q = self.split_heads(self.q_proj(x))  # (B, H, T, d_head)
         k = self.split_heads(self.k_proj(x))
@@ -89,7 +102,7 @@ class PrefixLMAttention(nn.Module):
 
     def weights(self, x: Tensor, mask: Tensor) -> Tensor:
         """Return the (B, H, T, T) weights that `forward` uses, for plotting; arguments as there."""
-        check_hidden(x, self.d_model)
+        check_hidden("x", x, self.q_proj.weight)
         check_mask_fits(mask, x)
         q = self.split_heads(self.q_proj(x))
         k = self.split_heads(self.k_proj(x))

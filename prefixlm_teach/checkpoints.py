@@ -6,30 +6,45 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 
-from prefixlm_teach.arguments import check_known
+from prefixlm_teach.arguments import check_file, check_known, check_vocabulary_fits
 from prefixlm_teach.data import Vocabulary
-from prefixlm_teach.model import TinyPrefixLM
+from prefixlm_teach.model import Block, TinyPrefixLM
 
 FOLDER = Path(__file__).with_name("weights")
 
 
-def save_checkpoint(
-    path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, config: dict[str, Any], made: dict[str, Any]
-) -> None:
+def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, made: dict[str, Any]) -> None:
     """Write a model's weights, its arguments and its vocabulary into one file.
 
     Args:
         path: the file to write.
         model: the model.
         vocabulary: its ids.
-        config: the arguments that build it, `TinyPrefixLM(**config)`.
         made: how it was made: script, seed, steps, versions, what you like.
+
+    Raises:
+        ValueError: the vocabulary has more or fewer symbols than the model has ids.
     """
-    metadata = {"config": config, "symbols": vocabulary.symbols, "made": made}
+    check_vocabulary_fits(len(vocabulary), model.vocab_size)
+    metadata = {"config": _config_of(model), "symbols": vocabulary.symbols, "made": made}
     save_file(model.state_dict(), path, metadata={key: json.dumps(value) for key, value in metadata.items()})
+
+
+def _config_of(model: TinyPrefixLM) -> dict[str, int | float]:
+    """Return the arguments that build `model`, read off it, so that they cannot disagree with it."""
+    first = model.blocks[0]
+    assert isinstance(first, Block)  # noqa: S101 - for the type checker
+    return {
+        "vocab_size": model.vocab_size,
+        "d_model": first.attn.d_model,
+        "n_heads": first.attn.n_heads,
+        "n_layers": len(model.blocks),
+        "max_len": model.max_len,
+        "dropout": model.dropout.p,
+    }
 
 
 def load_checkpoint(name: str | Path = "g2p_prefix") -> tuple[TinyPrefixLM, Vocabulary]:
@@ -39,15 +54,23 @@ def load_checkpoint(name: str | Path = "g2p_prefix") -> tuple[TinyPrefixLM, Voca
         name: the name of a checkpoint of the package, or the path of a file that `save_checkpoint` wrote.
 
     Raises:
-        ValueError: the package has no checkpoint of that name.
+        TypeError: `name` is neither a name nor a path.
+        ValueError: the package has no checkpoint of that name, or the file is damaged or no checkpoint.
         FileNotFoundError: there is no file at that path.
     """
     if isinstance(name, str):
         shipped = {path.stem: path for path in sorted(FOLDER.glob("*.safetensors"))}
-        check_known(f"checkpoint (there are {', '.join(shipped)}):", [name], shipped)
+        hint = f"there are: {', '.join(shipped)}; for a file of your own, pass Path({name!r})"
+        check_known("checkpoint", [name], shipped, hint)
         name = shipped[name]
-    with safe_open(name, framework="pt") as file:
-        metadata = {key: json.loads(value) for key, value in file.metadata().items()}
-    model = TinyPrefixLM(**metadata["config"])
-    model.load_state_dict(load_file(name))
-    return model.eval(), Vocabulary(metadata["symbols"])
+    check_file("checkpoint", name)
+    try:
+        with safe_open(name, framework="pt") as file:
+            metadata = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
+            weights = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
+        model = TinyPrefixLM(**metadata["config"])
+        model.load_state_dict(weights)
+        return model.eval(), Vocabulary(metadata["symbols"])
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        message = f"{name} is damaged, or it is no checkpoint that save_checkpoint wrote"
+        raise ValueError(message) from error

@@ -22,7 +22,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int, check_known
+from prefixlm_teach.arguments import check_int, check_known, check_pairs, check_words
 
 PAD, SEP, END = "<pad>", "<sep>", "<end>"
 LETTERS = (*string.ascii_lowercase, "'")
@@ -66,9 +66,9 @@ class Vocabulary:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Return the symbols of `ids`, a list or a 1-D tensor; raise ValueError at one that is unknown."""
-        ids = [int(i) for i in ids]
+        ids = ids.tolist() if isinstance(ids, Tensor) else list(ids)
         check_known("id", ids, range(len(self)))
-        return [self.symbols[i] for i in ids]
+        return [self.symbols[int(i)] for i in ids]
 
 
 def g2p_vocabulary() -> Vocabulary:
@@ -149,8 +149,10 @@ def make_batch(pairs: Sequence[tuple[str, Pronunciation]], vocabulary: Vocabular
         A `Batch` as long as its longest example, padded on the right.
 
     Raises:
+        TypeError: `pairs` is not a list of words with tuples of phonemes.
         ValueError: there is no word, or one holds a symbol that the vocabulary does not know.
     """
+    check_pairs(pairs)
     examples = [vocabulary.encode([*word, SEP, *said, END]) for word, said in pairs]
     return _pad(examples, [len(word) + 1 for word, _ in pairs], vocabulary, left=False)
 
@@ -160,12 +162,12 @@ def make_prompts(words: Sequence[str], vocabulary: Vocabulary) -> Batch:
 
     It is padded on the left, so that the answers can be appended; otherwise as `make_batch`.
     """
+    check_words(words)
     examples = [vocabulary.encode([*word, SEP]) for word in words]
     return _pad(examples, [len(example) for example in examples], vocabulary, left=True)
 
 
 def _pad(examples: list[list[int]], prefix_len: list[int], vocabulary: Vocabulary, *, left: bool) -> Batch:
-    check_int("the number of words", len(examples), minimum=1)
     longest = max(len(example) for example in examples)
     tokens = torch.full((len(examples), longest), vocabulary.ids[PAD])
     valid = torch.zeros(len(examples), longest, dtype=torch.bool)
@@ -179,7 +181,7 @@ def _pad(examples: list[list[int]], prefix_len: list[int], vocabulary: Vocabular
 def training_batches(
     vocabulary: Vocabulary, batch_size: int, *, seed: int, split: Split = "train"
 ) -> Iterator[Batch]:
-    """Yield batches of words of like length for ever, in an order that `seed` decides.
+    """Return batches of words of like length, without end, in an order that `seed` decides.
 
     Every pronunciation of a word is an example of its own. Words of like length go together, because
     padding is work that nobody uses.
@@ -189,9 +191,19 @@ def training_batches(
         batch_size: B, the number of examples in a batch.
         seed: of the shuffling; the same seed gives the same batches on every machine.
         split: whose words.
+
+    Raises:
+        TypeError, ValueError: a number is not whole or too small, or the split is unknown.
     """
     check_int("batch_size", batch_size, minimum=1)
+    check_int("seed", seed, minimum=0)
     pairs = [(word, said) for word in words_of(split) for said in load_words()[word]]
+    return _shuffled_batches(pairs, vocabulary, batch_size, seed)
+
+
+def _shuffled_batches(
+    pairs: list[tuple[str, Pronunciation]], vocabulary: Vocabulary, batch_size: int, seed: int
+) -> Iterator[Batch]:
     generator = torch.Generator().manual_seed(seed)
     window = 50 * batch_size  # examples sorted together: like lengths, still in random company
     while True:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_bool_mask
+from prefixlm_teach.arguments import check_has_values
+from prefixlm_teach.mask_arguments import check_bool_mask
 
 OWN = -1  # stands for "the row's own column" as the end of a run
 
@@ -28,6 +29,7 @@ def describe_mask(mask: Tensor) -> str:
         ValueError: `mask` is neither (T, T) nor (B, 1, T, T).
     """
     check_bool_mask(mask)
+    check_has_values("mask", mask)
     if mask.ndim == 2:
         return _describe_one(mask)
     if len(mask) == 1:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_ends_real, check_int
+from prefixlm_teach.arguments import check_eval_mode, check_ids, check_int, check_prompts, check_split
 from prefixlm_teach.data import END, Pronunciation, Vocabulary, make_prompts
 from prefixlm_teach.model import TinyPrefixLM
 
@@ -29,14 +29,18 @@ def generate_greedy(
         B lists of ids, without `stop_id`.
 
     Raises:
-        TypeError, ValueError: an argument has the wrong kind, shape or range, or a prompt is padded on the
-            right.
+        TypeError, ValueError: an argument has the wrong kind, shape or range, a prompt is padded on the
+            right, a prompt with its answer may outgrow the model's positions, or the model is in training
+            mode, in which dropout would make every answer differ.
     """
+    check_eval_mode(model)
+    check_ids("tokens", tokens, model.vocab_size)
     check_int("stop_id", stop_id, minimum=0)
     check_int("max_new_tokens", max_new_tokens, minimum=1)
+    check_split(tokens, 0, valid)
     if valid is None:
         valid = torch.ones_like(tokens, dtype=torch.bool)
-    check_ends_real(valid)
+    check_prompts(valid, max_new_tokens, model.max_len)
     prefix_len = valid.sum(-1)  # the whole prompt is prefix
     start = tokens.size(1)
     running = torch.ones_like(prefix_len, dtype=torch.bool)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_bool_mask, check_int, check_prefix_len, check_valid
+from prefixlm_teach.arguments import check_int, check_prefix_len, check_valid
+from prefixlm_teach.mask_arguments import check_bool_mask, check_score_dtype
 
 
 def create_prefix_lm_mask(seq_len: int, prefix_len: int | Tensor, *, valid: Tensor | None = None) -> Tensor:
@@ -75,21 +76,20 @@ def bidirectional_mask(seq_len: int, *, valid: Tensor | None = None) -> Tensor:
 def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """Turn a boolean mask into one that is added to the scores: 0 where it may attend, -inf where not.
 
-    Infinity exists in every floating dtype; a large finite number such as -1e9 does not (float16 ends at
-    65504), and two finite ones added can still overflow.
+    Each of these dtypes has an infinity, but not each has a large finite number such as -1e9 (float16 ends
+    at 65504), and two finite ones added can still overflow.
 
     Args:
         mask: booleans, (T, T) or (B, 1, T, T), True = may attend.
-        dtype: the floating dtype of the scores.
+        dtype: the dtype of the scores: float16, bfloat16, float32 or float64.
 
     Returns:
         A tensor of the mask's shape and device, in `dtype`.
 
     Raises:
-        TypeError: `mask` is not boolean, or `dtype` is not a floating dtype.
+        TypeError: `mask` is not boolean, or `dtype` is not one of these.
         ValueError: `mask` is neither (T, T) nor (B, 1, T, T).
     """
     check_bool_mask(mask)
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating dtype such as torch.float32, not {dtype}")
+    check_score_dtype(dtype)
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, float("-inf"))

@@ -9,17 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.arguments import (
-    check_heads,
     check_ids,
     check_int,
     check_length,
-    check_mask_fits,
-    check_one_mask,
     check_positions,
     check_probability,
+    check_same_device,
     check_split,
 )
 from prefixlm_teach.attention import PrefixLMAttention
+from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_mask_fits, check_one_mask
 from prefixlm_teach.masks import create_prefix_lm_mask
 
 
@@ -29,11 +28,16 @@ class Block(nn.Module):
     Args:
         d_model: d, the width.
         n_heads: H, the number of heads.
-        dropout: the rate of dropout after the feed-forward layer.
+        dropout: the rate of dropout after the feed-forward layer, at least 0 and below 1.
+
+    Raises:
+        TypeError, ValueError: as `TinyPrefixLM`.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
         super().__init__()
+        check_heads(d_model, n_heads)
+        check_probability("dropout", dropout)
         self.attn_norm = nn.LayerNorm(d_model)
         self.attn = PrefixLMAttention(d_model, n_heads)
         self.ff_norm = nn.LayerNorm(d_model)
@@ -45,7 +49,9 @@ class Block(nn.Module):
         )
 
     def forward(self, h: Tensor, mask: Tensor) -> Tensor:
-        """Return (B, T, d) from `h` (B, T, d) under `mask`, booleans (T, T) or (B, 1, T, T)."""
+        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`."""
+        check_hidden("h", h, self.attn_norm.weight)
+        check_mask_fits(mask, h)
         h = h + self.attn(self.attn_norm(h), mask)
         h = h + self.ff(self.ff_norm(h))
         return h
@@ -135,6 +141,7 @@ class TinyPrefixLM(nn.Module):
     ) -> Tensor:
         """Return the boolean mask that `forward` uses; arguments and errors as there."""
         check_ids("tokens", tokens, self.vocab_size)
+        check_same_device("tokens", tokens, "the model", self.token_emb.weight)
         check_one_mask(prefix_len, mask)
         if mask is None:
             check_split(tokens, prefix_len, valid)
@@ -149,6 +156,7 @@ class TinyPrefixLM(nn.Module):
     ) -> Tensor:
         """Return (B, T, d): token vectors plus position vectors; arguments and errors as in `forward`."""
         check_ids("tokens", tokens, self.vocab_size)
+        check_same_device("tokens", tokens, "the model", self.token_emb.weight)
         if positions is not None:
             check_positions(positions, tokens, self.max_len)
         elif valid is None:

@@ -10,7 +10,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
 from tqdm.auto import tqdm
 
-from prefixlm_teach.arguments import check_int
+from prefixlm_teach.arguments import check_int, check_rate
 from prefixlm_teach.data import Batch
 from prefixlm_teach.loss import compute_prefix_lm_loss
 
@@ -33,11 +33,15 @@ def train(
         `steps` losses, in nats per target token.
 
     Raises:
-        ValueError: `steps` is below 1, or `batches` runs out.
+        TypeError: `steps` or `lr` is no number.
+        ValueError: `steps` is below 1, `lr` is not above 0, or `batches` runs out.
     """
     check_int("steps", steps, minimum=1)
+    check_rate("lr", lr)
     optimizer = AdamW(model.parameters(), lr=lr, weight_decay=0.01)
-    schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=steps, pct_start=0.1)
+    length = max(steps, 3)
+    rise = max(0.1, 2 / length)  # OneCycleLR divides by zero where a rise or a fall has only one step
+    schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=length, pct_start=rise)
     losses: list[float] = []
     model.train()
     with tqdm(islice(batches, steps), total=steps, disable=not progress, unit="step") as bar:
