@@ -68,14 +68,13 @@ def check_prefix_len(
         check_int("prefix_len", prefix_len, minimum=0)
         if operator.index(prefix_len) > seq_len:
             raise ValueError(f"prefix_len {prefix_len} is longer than the sequence ({seq_len} tokens)")
-        try:
-            torch.as_tensor(prefix_len)
-        except TypeError:  # NumPy's uint64 is a whole number that PyTorch does not take
-            raise TypeError(f"prefix_len must be an int, not {kind_of(prefix_len)}: use int(...)") from None
+        if str(getattr(prefix_len, "dtype", "")) in ("uint16", "uint32", "uint64"):
+            # NumPy numbers that PyTorch does not mix with its own
+            raise TypeError(f"prefix_len must be an int, not {kind_of(prefix_len)}: use int(...)")
     values = torch.as_tensor(prefix_len).long()
     if bool((values < 0).any()):
         raise ValueError(f"prefix_len must be at least 0, not {int(values.min())}")
-    room = torch.as_tensor(seq_len, device=values.device) if valid is None else valid.sum(-1)
+    room = torch.tensor(int(seq_len), device=values.device) if valid is None else valid.sum(-1)
     too_long = (values.to(room.device) > room).reshape(-1)
     if not bool(too_long.any()):
         return
