@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         words_of,
     )
     from prefixlm_teach.generation import generate_greedy, pronounce
-    from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_split
+    from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.training import train
     from prefixlm_teach.widgets import SplitExplorer
 
@@ -47,7 +47,7 @@ _LATER = {
         "words_of",
     ),
     "generation": ("generate_greedy", "pronounce"),
-    "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_split"),
+    "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "training": ("train",),
     "widgets": ("SplitExplorer",),
 }
@@ -77,6 +77,7 @@ __all__ = [
     "plot_attention",
     "plot_loss_curve",
     "plot_mask",
+    "plot_masks",
     "plot_split",
     "prefix_lm_labels",
     "pronounce",
