@@ -1,0 +1,118 @@
+"""Checkpoints: what is written comes back, and a file that cannot be read says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from prefixlm_teach import (
+    TinyPrefixLM,
+    Vocabulary,
+    g2p_vocabulary,
+    load_checkpoint,
+    load_words,
+    pronounce,
+    save_checkpoint,
+    words_of,
+)
+from prefixlm_teach.checkpoints import FOLDER
+
+VOCABULARY = Vocabulary("abc")
+
+
+def model_of(**changes: int | float) -> TinyPrefixLM:
+    torch.manual_seed(0)
+    return TinyPrefixLM(
+        **{"vocab_size": 3, "d_model": 8, "n_heads": 2, "n_layers": 1, "max_len": 6, **changes}
+    )
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "modèle.safetensors"
+    save_checkpoint(path, model_of(), VOCABULARY, made={"seed": 0})
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"n_heads": 4}, {"n_layers": 3}, {"max_len": 9}, {"d_model": 16}, {"dropout": 0.5}]
+)
+def test_a_model_comes_back_as_it_was(tmp_path: Path, changes: dict[str, int | float]) -> None:
+    model = model_of(**changes)
+    save_checkpoint(tmp_path / "m.safetensors", model, VOCABULARY, made={})
+    loaded, vocabulary = load_checkpoint(tmp_path / "m.safetensors")
+    tokens = torch.tensor([[0, 1, 2, 1]])
+    assert torch.equal(loaded(tokens, 2), model.eval()(tokens, 2))
+    assert loaded.max_len == model.max_len
+    assert loaded.dropout.p == model.dropout.p
+    assert vocabulary.symbols == VOCABULARY.symbols
+
+
+def test_a_loaded_model_is_in_eval_mode(saved: Path) -> None:
+    assert not load_checkpoint(saved)[0].training
+
+
+def test_the_file_holds_weights_and_nothing_that_runs(saved: Path) -> None:
+    assert load_file(saved).keys() == model_of().state_dict().keys()
+
+
+def test_an_unknown_name_says_which_there_are_and_how_to_load_a_file() -> None:
+    with pytest.raises(ValueError, match=r"unknown checkpoint 'nobody' \(there are: .*Path\('nobody'\)"):
+        load_checkpoint("nobody")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no checkpoint at .*gone\.safetensors"):
+        load_checkpoint(tmp_path / "gone.safetensors")
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint at"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"g2p_prefix"])
+def test_what_is_neither_name_nor_path_is_refused(wrong: object) -> None:
+    with pytest.raises(TypeError, match="checkpoint must be a name or a pathlib"):
+        load_checkpoint(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "damage", ["empty", "garbage", "cut short", "no metadata", "a weight missing", "other sizes"]
+)
+def test_a_damaged_file_is_called_damaged(saved: Path, damage: str) -> None:
+    whole, weights = saved.read_bytes(), load_file(saved)
+    if damage == "empty":
+        saved.write_bytes(b"")
+    elif damage == "garbage":
+        saved.write_bytes(b"version https://git-lfs.example/spec\n" * 9)
+    elif damage == "cut short":
+        saved.write_bytes(whole[:-40])
+    elif damage == "no metadata":
+        save_file(weights, saved)
+    elif damage == "a weight missing":
+        header_size = int.from_bytes(whole[:8], "little")
+        header = whole[8 : 8 + header_size].replace(b'"output.bias"', b'"output.bios"')
+        saved.write_bytes(whole[:8] + header + whole[8 + header_size :])
+    else:
+        saved.write_bytes(whole.replace(b'\\"max_len\\": 6', b'\\"max_len\\": 7'))
+    assert saved.read_bytes() != whole
+    with pytest.raises(ValueError, match=r"modèle\.safetensors is damaged, or it is no checkpoint"):
+        load_checkpoint(saved)
+
+
+def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the vocabulary has 2 symbols, but the model has 3 ids"):
+        save_checkpoint(tmp_path / "m.safetensors", model_of(), Vocabulary("ab"), made={})
+    assert not (tmp_path / "m.safetensors").exists()
+
+
+def test_the_package_brings_one_checkpoint_under_3_mb_that_knows_unseen_words() -> None:
+    assert [path.name for path in FOLDER.glob("*.safetensors")] == ["g2p_prefix.safetensors"]
+    assert (FOLDER / "g2p_prefix.safetensors").stat().st_size < 3_000_000
+    model, vocabulary = load_checkpoint()
+    assert vocabulary.symbols == g2p_vocabulary().symbols
+    words = words_of("test")[::40]
+    answers = pronounce(model, vocabulary, words)
+    right = sum(answer in load_words()[word] for word, answer in zip(words, answers, strict=True))
+    assert right / len(words) > 0.5

@@ -1,0 +1,127 @@
+"""The training loop: it repeats itself, learns a small task, and says when it cannot go on."""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+import pytest
+import torch
+
+from prefixlm_teach import Batch, TinyPrefixLM, compute_prefix_lm_loss, train
+
+V = 8
+
+
+def copy_task(seed: int = 0, batch: int = 32) -> Batch:
+    """Three ids, then the same three again: the prefix tells the whole target."""
+    generator = torch.Generator().manual_seed(seed)
+    half = torch.randint(V, (batch, 3), generator=generator)
+    tokens = torch.cat([half, half], dim=1)
+    return Batch(tokens, torch.full((batch,), 3), torch.ones_like(tokens, dtype=torch.bool))
+
+
+def fresh(seed: int = 0) -> TinyPrefixLM:
+    torch.manual_seed(seed)
+    return TinyPrefixLM(V, d_model=32, n_heads=4, n_layers=2, max_len=6, dropout=0.1)
+
+
+def test_the_same_seed_gives_the_same_losses_and_weights() -> None:
+    runs = []
+    for _ in range(2):
+        model = fresh()
+        losses = train(model, map(copy_task, range(12)), steps=12, progress=False)
+        runs.append((losses, model.state_dict()))
+    assert runs[0][0] == runs[1][0]
+    assert all(torch.equal(runs[0][1][name], runs[1][1][name]) for name in runs[0][1])
+    assert train(fresh(1), map(copy_task, range(12)), steps=12, progress=False) != runs[0][0]
+
+
+def test_the_first_loss_is_the_prefix_lm_loss_of_the_untrained_model() -> None:
+    model, batch = fresh(), copy_task()
+    model.dropout.p = 0.0
+    for block in model.blocks:
+        block.ff[-1].p = 0.0
+    logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
+    wanted = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid).item()
+    assert train(model, repeat(batch), steps=1, progress=False) == [pytest.approx(wanted)]
+
+
+def test_it_learns_to_copy_from_the_prefix_ids_it_never_saw_together() -> None:
+    """The ids are drawn anew each step and uniform, so nothing but looking them up brings the loss down."""
+    model = fresh()
+    losses = train(model, (copy_task(seed) for seed in range(400)), steps=400, lr=3e-3, progress=False)
+    assert losses[0] > 1.8  # about log(8) = 2.08
+    assert sum(losses[-20:]) / 20 < 0.7
+    unseen = copy_task(10_000)
+    right = model(unseen.tokens, 3)[:, 2:-1].argmax(-1) == unseen.tokens[:, 3:]
+    assert right.float().mean() > 0.85
+
+
+def test_what_cannot_be_predicted_is_not_learnt() -> None:
+    """A loss below log(V) on random targets would mean that the labels leak."""
+
+    def noise(seed: int) -> Batch:
+        tokens = torch.randint(V, (32, 6), generator=torch.Generator().manual_seed(seed))
+        return Batch(tokens, torch.full((32,), 3), torch.ones_like(tokens, dtype=torch.bool))
+
+    losses = train(fresh(), map(noise, range(200)), steps=200, lr=3e-3, progress=False)
+    assert sum(losses[-50:]) / 50 > 2.0
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 9, 10, 11, 19, 20, 21])
+def test_runs_of_any_length_end_and_move_the_weights(steps: int) -> None:
+    model = fresh()
+    before = model.output.weight.clone()
+    losses = train(model, repeat(copy_task()), steps=steps, progress=False)
+    assert len(losses) == steps
+    assert (model.output.weight - before).abs().max() > 1e-5
+
+
+def test_the_learning_rate_rises_over_the_first_tenth_and_falls_to_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rates: list[float] = []
+    step = torch.optim.AdamW.step
+
+    def watched(self: torch.optim.AdamW, *args: object) -> object:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    train(fresh(), repeat(copy_task(batch=2)), steps=100, lr=0.01, progress=False)
+    top = rates.index(max(rates))
+    assert 8 <= top <= 11
+    assert max(rates) == pytest.approx(0.01, rel=0.05)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+    assert rates[-1] < 0.0001
+
+
+def test_the_bar_is_silent_when_it_is_off_and_speaks_of_the_loss_when_on(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    train(fresh(), repeat(copy_task()), steps=2, progress=False)
+    assert capfd.readouterr() == ("", "")
+    train(fresh(), repeat(copy_task()), steps=2)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "2/2" in err
+    assert "loss=" in err
+
+
+def test_it_leaves_the_model_in_eval_mode() -> None:
+    model = fresh()
+    train(model, repeat(copy_task()), steps=1, progress=False)
+    assert not model.training
+
+
+def test_it_takes_no_batch_more_than_it_needs() -> None:
+    batches = iter([copy_task(seed) for seed in range(5)])
+    train(fresh(), batches, steps=3, progress=False)
+    assert len(list(batches)) == 2
+
+
+@pytest.mark.parametrize("have", [0, 2])
+def test_batches_that_run_out_are_an_error(have: int) -> None:
+    with pytest.raises(ValueError, match=f"ran out after {have} of 3 steps"):
+        train(fresh(), map(copy_task, range(have)), steps=3, progress=False)
