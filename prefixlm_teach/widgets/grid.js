@@ -1,0 +1,115 @@
+// A square grid of cells with its rows and columns named. Rows can be pointed at, or walked with the arrow
+// keys; the explorer says in words what the chosen row shows. One path per kind of cell, made of runs: at
+// 128 x 128 that redraws several times faster than a rectangle per cell.
+
+/** The outline of all cells of one kind, run by run: "M<first column> <row>h<length>v1h-<length>z". */
+function pathOf(n, isKind) {
+  let path = "";
+  for (let q = 0; q < n; q++) {
+    for (const [start, end] of runsOf(n, (k) => isKind(q, k))) {
+      const length = end - start + 1;
+      path += `M${start} ${q}h${length}v1h-${length}z`;
+    }
+  }
+  return path;
+}
+
+/**
+ * Make a grid of n x n cells for n tokens.
+ *
+ * kinds: the kinds of cell, in the order of drawing; each has its class, "plx-cell-<kind>".
+ * onRow(q): called when a row is chosen, or with null when none is.
+ */
+function makeGrid(tokens, kinds, { label, onRow }) {
+  const n = tokens.length;
+  const hatch = unique();
+  const paths = kinds.map((kind) => make("svg:path", { class: `plx-cells plx-cell-${kind}` }));
+  const frame = make("svg:rect", { class: "plx-row-frame", width: n, height: 1, visibility: "hidden" });
+  const step = Math.max(n / 56, 1 / 9); // the hatch keeps its size on the screen, whatever n is
+  const lines = times(n - 1, (i) => `M0 ${i + 1}h${n}M${i + 1} 0v${n}`).join("");
+  const svg = make("svg:svg", {
+    class: "plx-svg", viewBox: `0 0 ${n} ${n}`, preserveAspectRatio: "none", role: "img",
+  },
+    make("svg:pattern", {
+      id: hatch, width: step, height: step, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)",
+    },
+      make("svg:rect", { class: "plx-hatch-paper", width: step, height: step }),
+      make("svg:rect", { class: "plx-hatch-line", width: step * 0.24, height: step })),
+    ...paths,
+    make("svg:path", { class: "plx-lines", d: n <= 64 ? lines : "" }),
+    frame);
+  svg.style.setProperty("--plx-hatch", `url(#${hatch})`);
+
+  const every = n <= LABELLED ? 1 : 16;
+  const nameOf = (i) => (n <= LABELLED ? shown(tokens[i]) : String(i));
+  const columns = times(n, (k) => make("span", { class: "plx-column" },
+    k % every ? "" : make("span", { class: "plx-column-name", title: tokens[k] }, nameOf(k))));
+  const rows = times(n, (q) => make("div", {
+    class: "plx-row", role: "option", tabindex: q ? -1 : 0, "aria-selected": "false",
+    "aria-label": `Row ${q}, ${tokens[q]}`, ...OWN_KEYS,
+  }, q % every ? "" : make("span", { class: "plx-row-name", title: tokens[q] }, nameOf(q))));
+  const list = make("div", {
+    class: "plx-rows", role: "listbox", "aria-label": label, "aria-orientation": "vertical",
+  }, ...rows);
+  const element = make("div", { class: "plx-grid", ...manyOf(n) },
+    make("span", { class: "plx-axis plx-axis-keys", "aria-hidden": "true" }, "keys: who is seen"),
+    make("div", { class: "plx-columns", "aria-hidden": "true" }, ...columns),
+    make("span", { class: "plx-axis plx-axis-queries", "aria-hidden": "true" }, "queries: who looks"),
+    list, svg);
+  element.style.setProperty("--plx-n", n);
+
+  let focused = null; // the row that has the keyboard
+  let chosen = null;
+  const choose = (q) => {
+    if (q === chosen) return;
+    if (chosen !== null) rows[chosen].setAttribute("aria-selected", "false");
+    chosen = q;
+    frame.setAttribute("visibility", q === null ? "hidden" : "visible");
+    if (q !== null) {
+      rows[q].setAttribute("aria-selected", "true");
+      frame.setAttribute("y", q);
+    }
+    onRow(q);
+  };
+  const rowAt = (event) => {
+    const box = svg.getBoundingClientRect();
+    return Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
+  };
+  for (const part of [svg, list]) {
+    part.addEventListener("pointermove", (event) => choose(rowAt(event)));
+    part.addEventListener("pointerleave", () => choose(focused));
+  }
+  svg.addEventListener("click", (event) => rows[rowAt(event)].focus({ preventScroll: true }));
+  list.addEventListener("focusin", (event) => {
+    focused = rows.indexOf(event.target.closest(".plx-row"));
+    rows.forEach((row, q) => row.setAttribute("tabindex", q === focused ? 0 : -1));
+    choose(focused);
+  });
+  list.addEventListener("focusout", () => {
+    focused = null;
+    choose(null);
+  });
+  list.addEventListener("keydown", (event) => {
+    const target = {
+      ArrowDown: focused + 1, ArrowUp: focused - 1, Home: 0, End: n - 1,
+      PageDown: Math.min(n - 1, focused + 8), PageUp: Math.max(0, focused - 8),
+    }[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    rows[target]?.focus({ preventScroll: true });
+  });
+
+  return {
+    element,
+    /** Redraw: kindOf(q, k) names the kind of a cell, words describe the whole. */
+    draw(kindOf, words) {
+      kinds.forEach((kind, i) => paths[i].setAttribute("d", pathOf(n, (q, k) => kindOf(q, k) === kind)));
+      svg.setAttribute("aria-label", words);
+    },
+    /** Mark the columns for which isSeen(k) holds, or none. */
+    mark(isSeen) {
+      columns.forEach((column, k) => column.classList.toggle("plx-seen", isSeen !== null && isSeen(k)));
+    },
+    get row() { return chosen; },
+  };
+}

@@ -1,0 +1,112 @@
+// The split explorer: where the prefix ends, who may then attend to whom, and which tokens are scored.
+
+/** The kind of the cell where query q looks at key k, with a prefix of p tokens. */
+const kindAt = (q, k, p) => (k <= q ? "past" : k < p ? "opened" : "blocked");
+
+/** Is token t scored? The row before it predicts it, so the first token never is. */
+const isScored = (t, p) => t >= Math.max(p, 1);
+
+/** The tokens as a strip, prefix and target told apart, an arrow in front of each token that is scored. */
+function makeStrip(tokens) {
+  const states = tokens.map(() => make("span", { class: "plx-hidden" }));
+  const items = tokens.map((token, t) => make("li", { class: "plx-item" },
+    make("span", { class: "plx-arrow", "aria-hidden": "true" }),
+    make("span", { class: "plx-chip" },
+      make("span", { class: "plx-index" }, String(t)),
+      make("bdi", { class: "plx-token", title: token }, shown(token))),
+    states[t]));
+  let drawn = tokens.map(() => null); // what each token looks like now: only what changes is touched
+  return {
+    element: make("ol", { class: "plx-strip", "aria-label": "Tokens", ...manyOf(tokens.length) }, ...items),
+    set(p) {
+      const now = tokens.map((_, t) => (t < p ? "prefix" : isScored(t, p) ? "scored" : "target"));
+      now.forEach((state, t) => {
+        if (state === drawn[t]) return;
+        items[t].dataset.state = state;
+        states[t].textContent = { prefix: ", prefix", scored: ", target, scored", target: ", target" }[state];
+      });
+      drawn = now;
+      items.forEach((item, t) => {
+        const group = t === 0 && p > 0 ? `prefix (${p})` : t === p ? `target (${tokens.length - p})` : "";
+        if (item.dataset.group !== group) item.dataset.group = group;
+      });
+    },
+  };
+}
+
+/** What row q sees and predicts, in words. */
+function sayRow(tokens, q, p) {
+  const last = Math.max(q, p - 1);
+  const columns = last ? `columns 0 to ${last}` : "column 0";
+  const opened = last - q;
+  const kinds = `${plural(q + 1, "cell")} of the past${opened ? `, ${opened} opened by the prefix` : ""}`;
+  const next = q + 1 === tokens.length ? "No token follows it."
+    : `It predicts token ${q + 1}, “${shown(tokens[q + 1])}”: ${isScored(q + 1, p) ? "scored" : "not scored, it is prefix"}.`;
+  return `Row ${q}, “${shown(tokens[q])}”, sees ${columns}: ${kinds}. ${next}`;
+}
+
+/** The slider's value in words: the prefix itself, its middle left out when it is long. */
+function sayPrefix(tokens, p) {
+  const begin = `prefix length ${p} of ${tokens.length}`;
+  if (p === 0) return `${begin}: no prefix`;
+  const prefix = tokens.slice(0, p).map(shown);
+  const words = p <= 8 ? prefix : [...prefix.slice(0, 3), "…", ...prefix.slice(-3)];
+  return `${begin}: '${words.join(" ")}'`;
+}
+
+function render({ model, el }) {
+  const tokens = model.get("tokens");
+  const n = tokens.length;
+  const prefix = () => Math.min(n, Math.max(0, Math.round(Number(model.get("prefix_len"))) || 0));
+  const move = (p) => {
+    model.set("prefix_len", p);
+    model.save_changes();
+  };
+  const sees = (q, k) => kindAt(q, k, prefix()) !== "blocked";
+
+  const slider = makeSlider("Prefix length p", n, move);
+  const presets = makePresets("Presets",
+    [["Causal", 0], ["Half", Math.floor(n / 2)], ["Bidirectional", n]], move);
+  const strip = makeStrip(tokens);
+  const counts = makeCounts(["Pairs that may attend", "Opened by the prefix", "Scored tokens"]);
+  const row = make("p", { class: "plx-readout", "aria-live": "polite" });
+  const readRow = () => {
+    const p = prefix();
+    grid.mark(grid.row === null ? null : (k) => sees(grid.row, k));
+    row.textContent = grid.row === null
+      ? "Point at a row, or walk the rows with the arrow keys, to read what it sees."
+      : sayRow(tokens, grid.row, p);
+  };
+  const grid = makeGrid(tokens, ["blocked", "past", "opened"], {
+    label: "Rows of the mask: what each token sees", onRow: readRow,
+  });
+
+  const draw = () => {
+    const p = prefix();
+    slider.set(p, `${p} of ${n}`, sayPrefix(tokens, p));
+    presets.set(p);
+    strip.set(p);
+    grid.draw((q, k) => kindAt(q, k, p), describeMask(n, sees));
+    counts.set([
+      `${(n * (n + 1) + p * Math.max(0, p - 1)) / 2} of ${n * n}`, `${(p * Math.max(0, p - 1)) / 2}`,
+      `${Math.max(0, n - Math.max(p, 1))}`,
+    ]);
+    readRow();
+  };
+
+  el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Prefix LM split explorer" },
+    make("div", { class: "plx-controls" }, slider.element, presets.element),
+    strip.element,
+    make("div", { class: "plx-body" },
+      grid.element,
+      make("div", { class: "plx-side" },
+        counts.element,
+        makeLegend([["past", "past: key at or before the query"], ["opened", "opened by the prefix"],
+          ["blocked", "blocked"], ["scored", "scored: the row before it predicts it (→)"]]),
+        row))));
+  draw();
+  model.on("change:prefix_len", draw);
+  return () => model.off("change:prefix_len", draw);
+}
+
+export default { render };
