@@ -1,0 +1,210 @@
+"""The code that a chapter builds in front of its reader and the package's are the same code.
+
+Every function or class that a chapter defines at top level, under a name that a module of the package also
+defines, is compared with it as a syntax tree, without docstrings, annotations and the `check_...` lines by
+which the package looks at its arguments. A wrong example has to bear another name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.md"))
+MODULES = [path for path in sorted((ROOT / "prefixlm_teach").glob("*.py")) if path.name != "__init__.py"]
+
+# What a chapter leaves out: (chapter, class) -> methods that only the package has.
+LEFT_OUT = {
+    ("02_attention.md", "PrefixLMAttention"): {"weights"},
+    ("03_model.md", "TinyPrefixLM"): {"attention_weights"},
+}
+
+Definition = ast.FunctionDef | ast.ClassDef
+FENCE = re.compile(r"^(`{3,})\{code-cell\}[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
+
+
+class Bare(ast.NodeTransformer):
+    """Take away what a chapter may say differently: docstrings, annotations, argument checks."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.Assign | None:
+        return node.value and ast.Assign(targets=[node.target], value=self.visit(node.value))
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        call = node.value
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id.startswith("check_")
+        ):
+            return None
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_If(self, node: ast.If) -> ast.If | None:
+        self.generic_visit(node)
+        return node if node.body or node.orelse else None  # nothing but checks was inside
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.returns = None
+        return self.without_docstring(node)  # type: ignore[return-value]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        self.generic_visit(node)
+        return self.without_docstring(node)  # type: ignore[return-value]
+
+    @staticmethod
+    def without_docstring(node: Definition) -> Definition:
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+        return node
+
+
+def bare(definition: Definition, without: frozenset[str] = frozenset()) -> str:
+    """The definition as text, bare, and without the methods of these names."""
+    again = ast.parse(ast.unparse(definition)).body[0]
+    again = Bare().visit(again)
+    again.body = [node for node in again.body if getattr(node, "name", None) not in without] or [ast.Pass()]
+    return ast.unparse(ast.fix_missing_locations(again))
+
+
+def definitions(code: str) -> list[Definition]:
+    return [node for node in ast.parse(code).body if isinstance(node, Definition)]
+
+
+def cells(markdown: str) -> list[str]:
+    """The code of each code cell, without its options and without magics."""
+    found = []
+    for _, body in FENCE.findall(markdown):
+        lines = [line for line in body.splitlines() if not re.match(r"[%!]|:[\w-]+:", line)]
+        found.append("\n".join(lines))
+    return found
+
+
+def package_definitions() -> dict[str, list[Definition]]:
+    known: dict[str, list[Definition]] = {}
+    for path in MODULES:
+        for node in definitions(path.read_text(encoding="utf-8")):
+            known.setdefault(node.name, []).append(node)
+    return known
+
+
+def shared_names(chapter: Path) -> list[str]:
+    code = chapter.read_text(encoding="utf-8")
+    names = [node.name for cell in cells(code) for node in definitions(cell)]
+    return sorted({name for name in names if name in PACKAGE})
+
+
+PACKAGE = package_definitions()
+SHARED = [(chapter, name) for chapter in CHAPTERS for name in shared_names(chapter)]
+
+
+@pytest.mark.parametrize(("chapter", "name"), SHARED, ids=[f"{c.name}-{n}" for c, n in SHARED])
+def test_a_chapter_builds_what_the_package_has(chapter: Path, name: str) -> None:
+    without = frozenset(LEFT_OUT.get((chapter.name, name), set()))
+    wanted = [bare(node, without) for node in PACKAGE[name]]
+    for cell in cells(chapter.read_text(encoding="utf-8")):
+        for node in definitions(cell):
+            if node.name == name:
+                built = bare(node)
+                assert built in wanted, (
+                    f"{chapter.name} builds\n\n{built}\n\nbut the package has\n\n{wanted[0]}"
+                )
+
+
+def test_the_first_four_chapters_build_the_core_between_them() -> None:
+    """Once there are chapters, something must be compared, or the test above would hold nothing."""
+    core = {"create_prefix_lm_mask", "PrefixLMAttention", "Block", "TinyPrefixLM", "compute_prefix_lm_loss"}
+    assert core <= {name for _, name in SHARED}
+
+
+def test_what_is_listed_as_left_out_is_there_to_be_left_out() -> None:
+    for (chapter, name), methods in LEFT_OUT.items():
+        shown = {
+            method.name
+            for cell in cells((ROOT / "chapters" / chapter).read_text(encoding="utf-8"))
+            for node in definitions(cell)
+            if node.name == name
+            for method in node.body
+            if isinstance(method, ast.FunctionDef)
+        }
+        real = {
+            method.name
+            for node in PACKAGE[name]
+            for method in node.body
+            if isinstance(method, ast.FunctionDef)
+        }
+        assert shown, f"{chapter} does not build {name}"
+        assert methods <= real, f"{name} has no {methods - real}"
+        assert not methods & shown, f"{chapter} does show {methods & shown}"
+
+
+BUILT = """
+class Box:
+    def open(self, x: int = 1) -> int:
+        '''Open it.'''
+        check_int("x", x, minimum=0)
+        y: int = x + 1
+        return y
+"""
+SHOWN = """
+class Box:
+    def open(self, x=1):
+        y = x + 1
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("Box:", "Box:\n    'A box.'"),
+        ("x=1", "x: str = 1"),
+        ("x + 1", "(x + 1)  # one more"),
+        ("y =", "check_it(x)\n        y ="),
+        ("y =", "if x:\n            check_it(x)\n        y ="),
+    ],
+)
+def test_the_comparison_does_not_see_words_annotations_and_checks(old: str, new: str) -> None:
+    assert bare(definitions(SHOWN.replace(old, new, 1))[0]) == bare(definitions(BUILT)[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x=1", "x=2"),
+        ("x=1", "*, x=1"),
+        ("x + 1", "x - 1"),
+        ("Box:", "Box(dict):"),
+        ("    def", "    @cache\n    def"),
+        ("y =", "print(x)\n        y ="),
+        ("y =", "checked(x)\n        y ="),
+        ("y =", "if x:\n            check_it(x)\n        else:\n            x = 2\n        y ="),
+        ("y =", "z = check_it(x)\n        y ="),
+    ],
+)
+def test_the_comparison_sees_everything_else(old: str, new: str) -> None:
+    assert bare(definitions(SHOWN.replace(old, new, 1))[0]) != bare(definitions(BUILT)[0])
+
+
+def test_the_comparison_leaves_out_the_methods_it_is_told_and_no_other() -> None:
+    box = definitions(BUILT + "\n    def close(self):\n        pass\n")[0]
+    assert bare(box, frozenset({"close"})) == bare(definitions(BUILT)[0])
+    assert bare(box) != bare(definitions(BUILT)[0])
+
+
+def test_cells_are_read_without_options_magics_and_prose() -> None:
+    page = (
+        "Some prose.\n\n```python\nignored = 1\n```\n\n"
+        "```{code-cell} ipython3\n:tags: [hide-input]\n\n%matplotlib inline\nx = 1\n```\n\n"
+        "````{note}\nnot code\n````\n\n```{code-cell}\ny = 2\n```\n"
+    )
+    assert [cell.strip() for cell in cells(page)] == ["x = 1", "y = 2"]
