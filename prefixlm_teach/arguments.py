@@ -166,8 +166,8 @@ def check_positions(positions: Any, tokens: Tensor, max_len: int) -> None:
         raise ValueError(f"positions go from {low} to {high}, but this model has 0 to {max_len - 1}")
 
 
-def check_logits(logits: Any, labels: Tensor) -> None:
-    """Raise unless `logits` is a floating (B, T, V) tensor that fits the (B, T) `labels`."""
+def check_logits(logits: Any, name: str, labels: Any) -> None:
+    """Raise unless `logits` is a floating (B, T, V) tensor that fits the (B, T) `labels`, known as `name`."""
     if not isinstance(logits, Tensor):
         raise TypeError(f"logits must be a (B, T, V) tensor, not {kind_of(logits)}")
     if not logits.is_floating_point():
@@ -175,15 +175,15 @@ def check_logits(logits: Any, labels: Tensor) -> None:
     if logits.ndim != 3:
         raise ValueError(f"logits must be (B, T, V), not {tuple(logits.shape)}")
     if not isinstance(labels, Tensor):
-        raise TypeError(f"labels must be a (B, T) tensor, not {kind_of(labels)}")
+        raise TypeError(f"{name} must be a (B, T) tensor, not {kind_of(labels)}")
     if 0 in logits.shape:
         raise ValueError(f"logits are empty: their shape is {tuple(logits.shape)}")
     if logits.shape[:2] != labels.shape:
         raise ValueError(
-            f"logits are for {tuple(logits.shape[:2])} (B, T), but the tokens are {tuple(labels.shape)}: "
+            f"logits are for {tuple(logits.shape[:2])} (B, T), but {name} is {tuple(labels.shape)}: "
             "pass both unshifted, the loss shifts once inside"
         )
-    check_same_device("logits", logits, "the tokens", labels)
+    check_same_device("logits", logits, name, labels)
     check_has_values("logits", logits)
 
 

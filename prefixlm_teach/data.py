@@ -116,11 +116,18 @@ def split_of(word: str) -> Split:
     return "validation" if bucket == 18 else "test" if bucket == 19 else "train"
 
 
-@cache
 def words_of(split: Split) -> tuple[str, ...]:
     """Return the words of a split, in the dictionary's order; raise ValueError at an unknown split."""
     check_known("split", [split], SPLITS)
-    return tuple(word for word in load_words() if split_of(word) == split)
+    return _words_by_split()[split]
+
+
+@cache
+def _words_by_split() -> dict[Split, tuple[str, ...]]:
+    words: dict[Split, list[str]] = {split: [] for split in SPLITS}
+    for word in load_words():
+        words[split_of(word)].append(word)
+    return {split: tuple(found) for split, found in words.items()}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_eval_mode, check_ids, check_int, check_prompts, check_split
+from prefixlm_teach.arguments import (
+    check_eval_mode,
+    check_ids,
+    check_int,
+    check_known,
+    check_prompts,
+    check_split,
+)
 from prefixlm_teach.data import END, Pronunciation, Vocabulary, make_prompts
 from prefixlm_teach.model import TinyPrefixLM
 
@@ -36,6 +43,7 @@ def generate_greedy(
     check_eval_mode(model)
     check_ids("tokens", tokens, model.vocab_size)
     check_int("stop_id", stop_id, minimum=0)
+    check_known("stop_id", [stop_id], range(model.vocab_size))
     check_int("max_new_tokens", max_new_tokens, minimum=1)
     check_split(tokens, 0, valid)
     if valid is None:

@@ -57,7 +57,7 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
     Raises:
         TypeError, ValueError: a kind, shape, device or id is wrong, or no label at all would be scored.
     """
-    check_logits(logits, labels)
+    check_logits(logits, "labels", labels)
     check_label_ids(labels, logits.size(-1), IGNORE)
     check_some_label(labels[:, 1:], IGNORE)
     guesses = logits[:, :-1].flatten(0, 1)  # (B * (T - 1), V)
@@ -85,7 +85,7 @@ def compute_prefix_lm_loss(
             target.
     """
     check_ids("tokens", tokens)
-    check_logits(logits, tokens)
+    check_logits(logits, "tokens", tokens)
     check_ids("tokens", tokens, logits.size(-1))
     labels = prefix_lm_labels(tokens, prefix_len, valid=valid)
     return label_loss(logits, labels)

@@ -7,7 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int, check_same_device, kind_of
+from prefixlm_teach.arguments import (
+    check_ids,
+    check_int,
+    check_length,
+    check_positions,
+    check_same_device,
+    check_split,
+    kind_of,
+)
 
 
 def check_bool(mask: Any) -> None:
@@ -61,6 +69,28 @@ def check_one_mask(prefix_len: Any, mask: Any) -> None:
         raise TypeError("pass prefix_len or mask, not both: a mask already says where the prefix ends")
 
 
+def check_model_input(
+    tokens: Any,
+    prefix_len: Any,
+    valid: Any,
+    mask: Any,
+    positions: Any,
+    token_table: Tensor,
+    position_table: Tensor,
+) -> None:
+    """Raise unless a model with these embedding tables, (V, d) and (max_len, d), can take the rest."""
+    check_ids("tokens", tokens, len(token_table))
+    check_same_device("tokens", tokens, "the model", token_table)
+    check_one_mask(prefix_len, mask)
+    check_split(tokens, 0 if prefix_len is None else prefix_len, valid)
+    if mask is not None:
+        check_mask_fits(mask, tokens)
+    if positions is not None:
+        check_positions(positions, tokens, len(position_table))
+    else:
+        check_length(tokens.size(1) if valid is None else int(valid.sum(-1).max()), len(position_table))
+
+
 def check_heads(d_model: Any, n_heads: Any) -> None:
     """Raise unless the width `d_model` can be cut into `n_heads` equal heads."""
     check_int("d_model", d_model, minimum=1)
@@ -90,7 +120,7 @@ def check_queries(q: Any, k: Any, mask: Any) -> None:
     """Raise unless `q` (..., T, d_head), `k` (..., K, d_head) and the boolean `mask` fit each other."""
     _check_vectors("q", q)
     _check_vectors("k", k)
-    _check_alike("k", k, q)
+    _check_alike("k", k, "q", q)
     if k.shape[:-2] != q.shape[:-2] or k.shape[-1] != q.shape[-1]:
         raise ValueError(f"k is {tuple(k.shape)}, which does not fit q, {tuple(q.shape)}")
     check_bool(mask)
@@ -99,7 +129,7 @@ def check_queries(q: Any, k: Any, mask: Any) -> None:
     fits = mask.ndim in (2, q.ndim) and mask.shape[-2:] == wanted[-2:]
     if not fits or any(m not in (1, w) for m, w in zip(mask.shape[::-1], wanted[::-1], strict=False)):
         raise ValueError(
-            f"mask is {tuple(mask.shape)}, but the scores are {wanted}: give {wanted[-2:]}, or each "
+            f"mask is {tuple(mask.shape)}, but the scores of q and k are {wanted}: give {wanted[-2:]}, or each "
             "dimension, with a 1 where all share it (one fewer would be taken for one mask per head)"
         )
 
@@ -107,7 +137,7 @@ def check_queries(q: Any, k: Any, mask: Any) -> None:
 def check_values(v: Any, k: Tensor) -> None:
     """Raise unless the values `v` (..., K, d_head) fit the keys `k`, which have passed `check_queries`."""
     _check_vectors("v", v)
-    _check_alike("v", v, k)
+    _check_alike("v", v, "k", k)
     if v.shape[:-1] != k.shape[:-1]:
         raise ValueError(f"v is {tuple(v.shape)}, which does not fit k, {tuple(k.shape)}")
 
@@ -123,7 +153,7 @@ def _check_vectors(name: str, x: Any) -> None:
         raise ValueError(f"{name} is empty: its shape is {tuple(x.shape)}")
 
 
-def _check_alike(name: str, x: Tensor, q: Tensor) -> None:
-    check_same_device(name, x, "the rest", q)
-    if x.dtype != q.dtype:
-        raise TypeError(f"{name} is {x.dtype}, but the rest is {q.dtype}")
+def _check_alike(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+    check_same_device(name, x, other_name, other)
+    if x.dtype != other.dtype:
+        raise TypeError(f"{name} is {x.dtype}, but {other_name} is {other.dtype}")
