@@ -1,0 +1,301 @@
+"""Bad input: each wrong argument is refused in the reader's words, before anything is computed.
+
+The table is made from three axes: the functions, their arguments, and the ways an argument of that sort can
+be wrong. An error must name the argument, come from the package itself and not from inside PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from bad_values import (
+    CAT,
+    DROPOUT,
+    DTYPE,
+    FITTED_MASK,
+    GUESSES,
+    HEADS,
+    HIDDEN,
+    IDS,
+    KEYS,
+    LABELS,
+    LOGITS,
+    LONE_MASK,
+    LONG,
+    MASK,
+    META_MASK,
+    NEW,
+    NO_EXAMPLES,
+    NO_PREFIX_LEN,
+    NO_SPLIT,
+    PAIRS,
+    POSITIONS,
+    PREFIX_LEN,
+    QUERIES,
+    RATE,
+    REAL,
+    SCORE_MASK,
+    SPLIT,
+    STOP,
+    TOKENS,
+    UNKNOWN_IDS,
+    VALID,
+    VALID_OF_BATCH,
+    VALUES,
+    WIDTH,
+    WORDS,
+    D,
+    H,
+    Q,
+    T,
+    V,
+    Wrong,
+    X,
+    count,
+)
+from torch.overrides import TorchFunctionMode
+
+import prefixlm_teach
+from prefixlm_teach import (
+    Batch,
+    Block,
+    PrefixLMAttention,
+    TinyPrefixLM,
+    attention_weights,
+    bidirectional_mask,
+    causal_mask,
+    compute_prefix_lm_loss,
+    create_prefix_lm_mask,
+    describe_mask,
+    g2p_vocabulary,
+    generate_greedy,
+    label_loss,
+    make_batch,
+    make_prompts,
+    plain_attention,
+    prefix_lm_labels,
+    pronounce,
+    to_additive,
+    train,
+    training_batches,
+    words_of,
+)
+
+MODEL = TinyPrefixLM(V, d_model=D, n_heads=H, n_layers=1, max_len=6).eval()
+SPEAKER = TinyPrefixLM(69, d_model=D, n_heads=H, n_layers=1, max_len=64).eval()
+LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
+
+# Operations that only the work itself needs: no check may get as far as these.
+WORK = {"softmax", "matmul", "linear", "embedding", "layer_norm", "scaled_dot_product_attention"} | {
+    *("cross_entropy", "tril_", "masked_fill", "arange", "full", "randperm", "normal_", "uniform_", "cat")
+}
+
+
+class Watch(TorchFunctionMode):
+    """Remembers the names of the torch functions that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: set[str] = set()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.called.add(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+BATCH = Batch(TOKENS, torch.tensor([2, 2]), torch.ones_like(TOKENS, dtype=torch.bool))
+
+
+def model_rows(
+    name: str, call: Callable[..., Any]
+) -> list[tuple[str, Any, dict[str, Any], dict[str, list[Wrong]]]]:
+    by_split = {"tokens": IDS, "prefix_len": PREFIX_LEN + NO_SPLIT, "valid": VALID + VALID_OF_BATCH}
+    by_mask = {"tokens": IDS, "mask": FITTED_MASK, "valid": VALID + VALID_OF_BATCH, "positions": POSITIONS}
+    split = {"tokens": TOKENS, "prefix_len": 2, "valid": REAL}
+    mask = {"tokens": TOKENS, "mask": MASK, "valid": REAL, "positions": torch.arange(T)}
+    return [(name, call, split, by_split), (f"{name} by mask", call, mask, by_mask)]
+
+
+# function, call, good arguments, and for each argument the ways in which it can be wrong
+TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]]]] = [
+    (
+        "create_prefix_lm_mask",
+        create_prefix_lm_mask,
+        {"seq_len": T, "prefix_len": 2, "valid": REAL},
+        {"seq_len": count(1), "prefix_len": PREFIX_LEN + NO_PREFIX_LEN, "valid": VALID + NO_EXAMPLES},
+    ),
+    *[
+        (f.__name__, f, {"seq_len": T, "valid": REAL}, {"seq_len": count(1), "valid": VALID + NO_EXAMPLES})
+        for f in (causal_mask, bidirectional_mask)
+    ],
+    ("to_additive", to_additive, {"mask": MASK, "dtype": torch.float32}, {"mask": LONE_MASK, "dtype": DTYPE}),
+    ("describe_mask", describe_mask, {"mask": MASK}, {"mask": LONE_MASK + META_MASK}),
+    (
+        "attention_weights",
+        attention_weights,
+        {"q": Q, "k": Q, "mask": MASK},
+        {"q": QUERIES, "k": KEYS, "mask": SCORE_MASK},
+    ),
+    (
+        "plain_attention",
+        plain_attention,
+        {"q": Q, "k": Q, "v": Q, "mask": MASK},
+        {"q": QUERIES, "k": KEYS, "v": VALUES, "mask": SCORE_MASK},
+    ),
+    (
+        "PrefixLMAttention",
+        PrefixLMAttention,
+        {"d_model": 8, "n_heads": 2},
+        {"d_model": WIDTH, "n_heads": HEADS},
+    ),
+    *[
+        (name, call, {arg: X, "mask": MASK}, {arg: HIDDEN, "mask": LONE_MASK[:1] + FITTED_MASK})
+        for name, call, arg in [
+            ("PrefixLMAttention.forward", LAYER, "x"),
+            ("PrefixLMAttention.weights", LAYER.weights, "x"),
+            ("Block.forward", BLOCK, "h"),
+        ]
+    ],
+    (
+        "Block",
+        Block,
+        {"d_model": 8, "n_heads": 2, "dropout": 0.1},
+        {"d_model": WIDTH, "n_heads": HEADS, "dropout": DROPOUT},
+    ),
+    (
+        "TinyPrefixLM",
+        TinyPrefixLM,
+        {"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 1, "max_len": 6, "dropout": 0.1},
+        {
+            **{name: count(1) for name in ("vocab_size", "n_layers", "max_len")},
+            **{"d_model": WIDTH, "n_heads": HEADS, "dropout": DROPOUT},
+        },
+    ),
+    *model_rows("TinyPrefixLM.forward", MODEL),
+    *model_rows("TinyPrefixLM.attention_weights", MODEL.attention_weights),
+    (
+        "prefix_lm_labels",
+        prefix_lm_labels,
+        {"tokens": TOKENS, "prefix_len": 2, "valid": REAL},
+        {
+            "tokens": UNKNOWN_IDS,
+            "prefix_len": PREFIX_LEN + NO_PREFIX_LEN,
+            "valid": VALID + VALID_OF_BATCH,
+        },
+    ),
+    ("label_loss", label_loss, {"logits": LOGITS, "labels": TOKENS}, {"logits": GUESSES, "labels": LABELS}),
+    (
+        "compute_prefix_lm_loss",
+        compute_prefix_lm_loss,
+        {"logits": LOGITS, "tokens": TOKENS, "prefix_len": 2, "valid": REAL},
+        {
+            "logits": GUESSES,
+            "tokens": IDS,
+            "prefix_len": PREFIX_LEN + NO_PREFIX_LEN,
+            "valid": VALID + VALID_OF_BATCH,
+        },
+    ),
+    (
+        "generate_greedy",
+        lambda **given: generate_greedy(MODEL, **given),
+        {"tokens": TOKENS, "stop_id": 0, "max_new_tokens": 2, "valid": REAL},
+        {"tokens": IDS, "stop_id": STOP, "max_new_tokens": NEW, "valid": VALID + VALID_OF_BATCH},
+    ),
+    (
+        "pronounce",
+        lambda **given: pronounce(SPEAKER, g2p_vocabulary(), **given),
+        {"words": ["cat"]},
+        {"words": WORDS},
+    ),
+    (
+        "make_prompts",
+        lambda **given: make_prompts(**given, vocabulary=g2p_vocabulary()),
+        {"words": ["cat"]},
+        {"words": WORDS},
+    ),
+    (
+        "make_batch",
+        lambda **given: make_batch(**given, vocabulary=g2p_vocabulary()),
+        {"pairs": [CAT]},
+        {"pairs": PAIRS},
+    ),
+    ("words_of", words_of, {"split": "test"}, {"split": SPLIT}),
+    (
+        "training_batches",
+        lambda **given: training_batches(g2p_vocabulary(), **given),
+        {"batch_size": 2, "seed": 0, "split": "test"},
+        {"batch_size": count(1), "seed": count(0), "split": SPLIT},
+    ),
+    (
+        "train",
+        lambda **given: train(TinyPrefixLM(V, D, H, 1, 6), repeat(BATCH), progress=False, **given),
+        {"steps": 1, "lr": 1e-3},
+        {"steps": count(1), "lr": RATE},
+    ),
+]
+
+
+def cases() -> Iterator[Any]:
+    for name, call, good, arguments in TABLE:
+        for argument, wrongs in arguments.items():
+            for wrong in wrongs:
+                yield pytest.param(call, good, argument, wrong, id=f"{name}-{argument}-{wrong.kind}")
+
+
+@pytest.mark.parametrize(("call", "good", "argument", "wrong"), list(cases()))
+def test_it_is_refused_in_the_readers_words_before_anything_is_computed(
+    call: Callable[..., Any], good: dict[str, Any], argument: str, wrong: Wrong
+) -> None:
+    with Watch() as watch, pytest.raises((TypeError, ValueError)) as caught:
+        call(**{**good, argument: wrong.value})
+    message = str(caught.value)
+    assert re.search(rf"\b{argument}\b", message), message
+    assert re.search(wrong.says, message), message
+    raised_in = Path(traceback.extract_tb(caught.tb)[-1].filename)
+    assert raised_in.parent == Path(prefixlm_teach.__file__).parent, f"{raised_in}: {message}"
+    constructing = {"normal_", "uniform_"} if argument in ("steps", "lr") else set()  # the test's own model
+    assert not watch.called & (WORK - constructing)
+
+
+@pytest.mark.parametrize(("name", "call", "good", "arguments"), TABLE, ids=[row[0] for row in TABLE])
+def test_the_same_call_with_good_arguments_works(
+    name: str, call: Callable[..., Any], good: dict[str, Any], arguments: dict[str, list[Wrong]]
+) -> None:
+    with Watch() as watch:
+        call(**good)
+    computes_nothing_in_torch = {"describe_mask", "words_of", "training_batches"}
+    assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)
+    assert set(arguments) == set(good)
+
+
+def test_a_prefix_and_a_mask_together_are_refused() -> None:
+    with pytest.raises(TypeError, match="pass prefix_len or mask, not both"):
+        MODEL(TOKENS, 2, mask=MASK)
+
+
+@pytest.mark.parametrize("call", [MODEL, MODEL.attention_weights])
+def test_more_tokens_than_positions_are_refused(call: Callable[..., Any]) -> None:
+    with pytest.raises(
+        ValueError, match=r"an example has 7 tokens, but this model has 6 positions \(max_len\)"
+    ):
+        call(LONG, 2)
+    with pytest.raises(ValueError, match="an example has 7 tokens"):
+        call(LONG, 2, valid=LONG.bool())
+
+
+def test_a_model_elsewhere_is_named() -> None:
+    with pytest.raises(ValueError, match="tokens is on cpu and the model is on meta"):
+        TinyPrefixLM(V, D, H, 1, 6).to("meta")(TOKENS, 2)
+
+
+@pytest.mark.parametrize("words", [["Cat"], ["über"], ["a b"]])
+def test_letters_outside_the_vocabulary_are_named(words: list[str]) -> None:
+    with pytest.raises(ValueError, match="unknown symbol"):
+        pronounce(SPEAKER, g2p_vocabulary(), words)
