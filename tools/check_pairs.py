@@ -1,0 +1,94 @@
+"""Check that every chapter's notebook is what its text says, freshly and fully executed.
+
+`make test` calls this. It prints one line for each thing that is wrong, and ends non-zero if there is one.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import toc
+from IPython.core.inputtransformer2 import TransformerManager
+from jupytext.compare import NotebookDifference, compare_notebooks
+from nbformat import NotebookNode
+from notebooks import code_cells, code_hash, read_notebook, read_text, stored_hash, was_run_in_order
+
+
+def order_complaints(project: Path) -> Iterator[str]:
+    """Yield what is wrong with `_toc.yml`, and notebooks that belong to no chapter."""
+    try:
+        listed = toc.pages(project)
+    except ValueError as error:
+        yield str(error)
+        return
+    folder = project / "chapters"
+    for page in sorted(set(folder.glob("*.md")) - set(listed)):
+        yield f"{page.name} is not in _toc.yml."
+    paired = {page.with_suffix(".ipynb") for page in listed if toc.is_chapter(page)}
+    for notebook in sorted(set(folder.glob("*.ipynb")) - paired):
+        yield f"{notebook.name} has no text: every notebook is made from the .md of its name."
+
+
+def pair_complaints(page: Path) -> Iterator[str]:
+    """Yield what is wrong with a chapter's notebook, given its text."""
+    path = page.with_suffix(".ipynb")
+    if not path.is_file():
+        yield f"{path.name} is missing: `make chapters` makes it."
+        return
+    text, notebook = read_text(page), read_notebook(path)
+    try:
+        nbformat.validate(notebook, relax_add_props=False)
+    except nbformat.ValidationError as error:
+        yield f"{path.name} is not a valid notebook: {error.message}"
+    try:
+        compare_notebooks(notebook, text, fmt="md:myst", compare_outputs=False)
+    except NotebookDifference as difference:
+        yield f"{path.name} and {page.name} differ. {difference}"
+    if stored_hash(notebook) != code_hash(text):
+        yield f"{path.name} holds outputs of other code than {page.name}: `make chapters` runs it again."
+    if not was_run_in_order(notebook):
+        yield f"{path.name} was not run from top to bottom."
+    if "widgets" in notebook.metadata:
+        yield f"{path.name} carries widget state."
+    yield from (f"{path.name}: {complaint}" for complaint in cell_complaints(notebook))
+
+
+def cell_complaints(notebook: NotebookNode) -> Iterator[str]:
+    """Yield cells that ignore their output without an assert, or that show warnings or errors."""
+    cells = code_cells(notebook)
+    for cell, following in zip(cells, [*cells[1:], NotebookNode(source="")], strict=True):
+        tags = cell.metadata.get("tags", [])
+        start = cell.source.splitlines()[0]
+        ignored = "nbval-ignore-output" in tags
+        if ignored and not (_asserts(cell.source) or _asserts(following.source)):
+            yield f"the cell {start!r} ignores its output, and no assert in it or in the next one bounds it."
+        if "NBVAL_" in cell.source:
+            yield f"the cell {start!r} steers nbval by a comment; use a tag, which this check can see."
+        for output in cell.outputs:
+            if output.output_type == "error" and "raises-exception" not in tags:
+                yield f"the cell {start!r} ends in an error; tag it raises-exception if that is meant."
+            if output.get("name") == "stderr":
+                yield f"the cell {start!r} shows a warning: {output.text.strip().splitlines()[-1]}"
+
+
+def _asserts(source: str) -> bool:
+    code = ast.parse(TransformerManager().transform_cell(source))
+    return any(isinstance(node, ast.Assert) for node in ast.walk(code))
+
+
+def main() -> int:
+    """Print every complaint; return the exit status."""
+    complaints = list(order_complaints(toc.PROJECT))
+    if not complaints:
+        complaints = [complaint for page in toc.chapters() for complaint in pair_complaints(page)]
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    if not complaints:
+        print(f"{len(toc.chapters())} chapters agree with their notebooks.")
+    return bool(complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

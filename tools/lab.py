@@ -1,0 +1,76 @@
+"""Open the handbook in JupyterLab: working copies, `lab/`'s settings, chapter 1.
+
+`make lab` calls this after the install; where there is no make, `python tools/lab.py` does the same in any
+environment that has the handbook's package with its `read` extra. Options given to it go to JupyterLab
+(`--no-browser`, `--port=9000`). A reader's own Jupyter settings stay in force and are not written to.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import toc
+from copies import Report, update_copies
+
+COPIES = toc.PROJECT / "work"
+STATE = COPIES / ".lab"
+
+
+def _say(report: Report) -> None:
+    """Print what happened to the working copies."""
+    if report.made:
+        print(f"Made {len(report.made)} working copies in {COPIES.name}/: change them as you like.")
+    for name in report.renewed:
+        print(f"Renewed {COPIES.name}/{name}: the handbook has a newer version, and you had not changed it.")
+    for name in report.removed:
+        print(f"Removed {COPIES.name}/{name}: the handbook no longer has it, and you had not changed it.")
+    for name in report.kept:
+        print(
+            f"Kept your {COPIES.name}/{name}. The handbook has a newer version, {name}; "
+            "to take that one, rename or delete yours and start again."
+        )
+
+
+def lab_arguments(first: Path) -> list[str]:
+    """Return JupyterLab's command line for opening a chapter, given its text in the project."""
+    notebook = first.relative_to(toc.PROJECT).with_suffix(".ipynb").as_posix()
+    arguments = [
+        f"--ServerApp.root_dir={COPIES}",
+        "--ServerApp.ip=127.0.0.1",
+        f"--LabApp.default_url=/lab/tree/{notebook}",
+        f"--LabApp.app_settings_dir={toc.PROJECT / 'lab'}",
+        # The layout belongs to these copies, so it is kept with them and not in the reader's home.
+        f"--LabApp.workspaces_dir={STATE / 'workspaces'}",
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        arguments.append("--allow-root")
+    return arguments
+
+
+def main() -> int:
+    """Make or renew the working copies, start JupyterLab, and return the exit status."""
+    missing = [name for name in ("jupyterlab", "prefixlm_teach") if not importlib.util.find_spec(name)]
+    if missing:
+        print(
+            f"{' and '.join(missing)} cannot be found by {sys.executable}. Install the handbook there first "
+            "(README.md says how); if you moved its folder, delete .venv and run `make lab` again.",
+            file=sys.stderr,
+        )
+        return 1
+    try:
+        _say(update_copies(toc.PROJECT, COPIES))
+        first = toc.chapters()[0]
+    except (OSError, ValueError) as error:
+        print(f"The working copies could not be made: {error}", file=sys.stderr)
+        return 1
+    print(f"Starting JupyterLab at {first.stem}. Stop it with Ctrl-C.", flush=True)
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    from jupyterlab.labapp import LabApp  # noqa: PLC0415 (slow, and not there when the check above fails)
+
+    LabApp.launch_instance([*lab_arguments(first), *sys.argv[1:]])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
