@@ -3,7 +3,7 @@
 Everything here takes *unshifted* tokens and shifts once, inside `label_loss`: the logits at row t are
 scored against the token at t + 1, so row p - 1, the last prefix token, predicts the first target token.
 
-Source: Raffel et al. 2020 (T5, arXiv:1910.10683), section 3.2.3.
+Source: Wang et al. 2022 (arXiv:2204.05832), section 2.2.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The rule of a prefix LM is `(k <= q) | (k < p)`: look back, and anywhere in the prefix. Open the prefix
 first, close the padding last: the other order makes pads visible.
 
-Sources: Dong et al. 2019 (UniLM, arXiv:1905.03197), section 2.2; Raffel et al. 2020 (T5, arXiv:1910.10683),
-section 3.2.1.
+Sources: Dong et al. 2019 (UniLM, arXiv:1905.03197), sections 2.2 and 2.3; Raffel et al. 2020
+(T5, arXiv:1910.10683), section 3.2.1.
 """
 
 from __future__ import annotations

@@ -8,17 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from prefixlm_teach.arguments import (
-    check_ids,
-    check_int,
-    check_length,
-    check_positions,
-    check_probability,
-    check_same_device,
-    check_split,
-)
+from prefixlm_teach.arguments import check_int, check_probability
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_mask_fits, check_one_mask
+from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_mask_fits, check_model_input
 from prefixlm_teach.masks import create_prefix_lm_mask
 
 
@@ -124,49 +116,31 @@ class TinyPrefixLM(nn.Module):
             TypeError, ValueError: an argument has the wrong kind, shape, device or range, an example is
                 longer than `max_len`, or both or neither of `prefix_len` and `mask` are given.
         """
-        mask = self.mask_for(tokens, prefix_len, valid=valid, mask=mask)
-        h = self.embed(tokens, valid=valid, positions=positions)
+        check_model_input(
+            tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
+        )
+        mask = self._mask_for(tokens, prefix_len, valid, mask)
+        h = self._embed(tokens, valid, positions)
         for block in self.blocks:
             h = block(h, mask)
         logits: Tensor = self.output(h)
         return logits
 
-    def mask_for(
-        self,
-        tokens: Tensor,
-        prefix_len: int | Tensor | None = None,
-        *,
-        valid: Tensor | None = None,
-        mask: Tensor | None = None,
+    def _mask_for(
+        self, tokens: Tensor, prefix_len: int | Tensor | None, valid: Tensor | None, mask: Tensor | None
     ) -> Tensor:
-        """Return the boolean mask that `forward` uses; arguments and errors as there."""
-        check_ids("tokens", tokens, self.vocab_size)
-        check_same_device("tokens", tokens, "the model", self.token_emb.weight)
-        check_one_mask(prefix_len, mask)
         if mask is None:
-            check_split(tokens, prefix_len, valid)
             p = torch.as_tensor(prefix_len, device=tokens.device)
             return create_prefix_lm_mask(tokens.size(1), p, valid=valid)
-        check_mask_fits(mask, tokens)
-        check_split(tokens, 0, valid)
         return mask if valid is None else mask & valid[:, None, None, :]
 
-    def embed(
-        self, tokens: Tensor, *, valid: Tensor | None = None, positions: Tensor | None = None
-    ) -> Tensor:
-        """Return (B, T, d): token vectors plus position vectors; arguments and errors as in `forward`."""
-        check_ids("tokens", tokens, self.vocab_size)
-        check_same_device("tokens", tokens, "the model", self.token_emb.weight)
-        if positions is not None:
-            check_positions(positions, tokens, self.max_len)
-        elif valid is None:
-            check_length(tokens.size(1), self.max_len)
-            positions = torch.arange(tokens.size(1), device=tokens.device)  # (T,)
+    def _embed(self, tokens: Tensor, valid: Tensor | None, positions: Tensor | None) -> Tensor:
+        if valid is None:
+            counted = torch.arange(tokens.size(1), device=tokens.device)  # (T,)
         else:
-            check_split(tokens, 0, valid)
-            check_length(int(valid.sum(-1).max()), self.max_len)
-            positions = (valid.cumsum(-1) - 1).clamp(min=0)  # (B, T): 0 at the first real token
-        h: Tensor = self.dropout(self.layer_norm(self.token_emb(tokens) + self.pos_emb(positions)))
+            counted = (valid.cumsum(-1) - 1).clamp(min=0)  # (B, T): 0 at the first real token
+        at = self.pos_emb(counted if positions is None else positions)
+        h: Tensor = self.dropout(self.layer_norm(self.token_emb(tokens) + at))
         return h
 
     def attention_weights(
@@ -183,8 +157,11 @@ class TinyPrefixLM(nn.Module):
         It runs the model beside the usual path, which never holds these weights. Call `model.eval()` first,
         or dropout makes every call differ.
         """
-        mask = self.mask_for(tokens, prefix_len, valid=valid, mask=mask)
-        h = self.embed(tokens, valid=valid, positions=positions)
+        check_model_input(
+            tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
+        )
+        mask = self._mask_for(tokens, prefix_len, valid, mask)
+        h = self._embed(tokens, valid, positions)
         weights = []
         for block in self.blocks:
             assert isinstance(block, Block)  # noqa: S101 - for the type checker

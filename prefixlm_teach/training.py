@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import islice
 
 from torch import nn
 from torch.optim import AdamW
-from torch.optim.lr_scheduler import OneCycleLR
-from tqdm.auto import tqdm
+from torch.optim.lr_scheduler import LambdaLR
+from tqdm import tqdm
 
 from prefixlm_teach.arguments import check_int, check_rate
 from prefixlm_teach.data import Batch
@@ -39,9 +40,11 @@ def train(
     check_int("steps", steps, minimum=1)
     check_rate("lr", lr)
     optimizer = AdamW(model.parameters(), lr=lr, weight_decay=0.01)
-    length = max(steps, 3)
-    rise = max(0.1, 2 / length)  # OneCycleLR divides by zero where a rise or a fall has only one step
-    schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=length, pct_start=rise)
+    warm_up = max(1, steps // 10)
+    schedule = LambdaLR(
+        optimizer,
+        lambda step: min((step + 1) / warm_up, (1 + math.cos(math.pi * step / steps)) / 2),
+    )
     losses: list[float] = []
     model.train()
     with tqdm(islice(batches, steps), total=steps, disable=not progress, unit="step") as bar:

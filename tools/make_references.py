@@ -33,13 +33,13 @@ def read_bib(text: str) -> dict[str, Entry]:
     """Return the entries of a BibTeX text by key, in the order of their keys.
 
     Raises:
-        ValueError: a key holds anything but lower-case letters, digits and underscores.
+        ValueError: a key holds anything but lower-case letters, digits and hyphens.
         pybtex.exceptions.PybtexError: the text is not BibTeX, or a key comes twice.
     """
     entries = parse_string(text, "bibtex").entries
     for key in entries:
-        if not re.fullmatch(r"[a-z0-9_]+", key):
-            raise ValueError(f"the key {key!r} may hold only lower-case letters, digits and underscores.")
+        if not re.fullmatch(r"[a-z0-9-]+", key):
+            raise ValueError(f"the key {key!r} may hold only lower-case letters, digits and hyphens.")
     return {key: entries[key] for key in sorted(entries)}
 
 

@@ -13,7 +13,7 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 CHAPTERS = Path(make_references.CHAPTERS)
 PAGES = sorted(CHAPTERS.glob("*.md"))
-WITHOUT_AUTHOR_OR_DATE = {"prefix_lm_fr"}  # a source that names none; its note has to say so
+WITHOUT_AUTHOR_OR_DATE = {"prefix-lm-fr"}  # a source that names none; its note has to say so
 
 
 @cache
