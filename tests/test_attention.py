@@ -10,6 +10,7 @@ from reference import attend
 from strategies import Padded, padded_batches
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from prefixlm_teach import (
     PrefixLMAttention,
@@ -103,6 +104,33 @@ def test_the_layer_equals_heads_by_hand(batch: Padded, seed: int) -> None:
         torch.testing.assert_close(out[b], attention.out_proj(mixed))
         weights = torch.stack([torch.tensor(weights, dtype=torch.float64) for _, weights in heads])
         torch.testing.assert_close(attention.weights(x, mask)[b], weights)
+
+
+@pytest.mark.parametrize("backend", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
+def test_every_backend_reads_true_as_may_attend(backend: SDPBackend) -> None:
+    q, k, v = random(3, 2, 2, 6, 4)
+    mask = create_prefix_lm_mask(6, torch.tensor([2, 5]))
+    with sdpa_kernel(backend):
+        fused = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    torch.testing.assert_close(plain_attention(q, k, v, mask), fused)
+
+
+@pytest.mark.parametrize("new", [1, 3])
+def test_the_last_queries_alone_attend_as_they_do_among_all(new: int) -> None:
+    """A continuation sees every key so far: its rows are the last ones of the square mask, not the first."""
+    q, k, v = random(3, 1, 2, 6, 4)
+    mask = create_prefix_lm_mask(6, 2)
+    alone = plain_attention(q[:, :, -new:], k, v, mask[-new:])
+    torch.testing.assert_close(alone, plain_attention(q, k, v, mask)[:, :, -new:])
+    assert attention_weights(q[:, :, -new:], k, mask[-new:])[..., -1, :].all()
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (3, 6, 4), (2, 3, 6, 4)])
+def test_plain_attention_takes_any_leading_dimensions(shape: tuple[int, ...]) -> None:
+    q, k, v = random(3, *shape)
+    for mask in (causal_mask(6), causal_mask(6).expand(*shape[:-1], 6)):
+        fused = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        torch.testing.assert_close(plain_attention(q, k, v, mask), fused)
 
 
 def test_a_row_that_sees_nothing_gets_the_output_bias_alone() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from prefixlm_teach import (
     Batch,
+    Vocabulary,
     g2p_vocabulary,
     load_words,
     make_batch,
@@ -128,6 +129,38 @@ def test_symbols_come_back_from_their_ids(symbols: list[str]) -> None:
 def test_the_vocabulary_has_69_symbols_and_padding_first() -> None:
     assert len(VOCABULARY) == len(set(VOCABULARY.symbols)) == 69
     assert VOCABULARY.encode([PAD, SEP, END]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("symbols", "says"), [([], "at least one symbol"), (["a", "b", "a"], "the symbol 'a' comes twice")]
+)
+def test_a_vocabulary_has_each_symbol_once(symbols: list[str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Vocabulary(symbols)
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        ([3], "unknown id 3"),
+        ([-1], "unknown id -1"),
+        ([0.5], "unknown id 0.5"),
+        (torch.tensor([0, 3]), "unknown id 3"),
+        (torch.tensor([[0], [1]]), r"unknown id \[0\]"),
+    ],
+)
+def test_unknown_ids_are_named(ids: list[int] | torch.Tensor, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Vocabulary("abc").decode(ids)
+
+
+def test_unknown_symbols_are_named() -> None:
+    with pytest.raises(ValueError, match="unknown symbol 'd'"):
+        Vocabulary("abc").encode("bad")
+
+
+def test_a_vocabulary_may_be_made_from_what_can_be_read_only_once() -> None:
+    assert Vocabulary(iter("abc")).encode(iter("cab")) == [2, 0, 1]
 
 
 @given(some_words)
