@@ -14,7 +14,6 @@ import toc
 from copies import Report, update_copies
 
 COPIES = toc.PROJECT / "work"
-STATE = COPIES / ".lab"
 
 
 def _say(report: Report) -> None:
@@ -41,7 +40,10 @@ def lab_arguments(first: Path) -> list[str]:
         f"--LabApp.default_url=/lab/tree/{notebook}",
         f"--LabApp.app_settings_dir={toc.PROJECT / 'lab'}",
         # The layout belongs to these copies, so it is kept with them and not in the reader's home.
-        f"--LabApp.workspaces_dir={STATE / 'workspaces'}",
+        f"--LabApp.workspaces_dir={COPIES / '.lab'}",
+        # Pages without code are text here, not notebooks; and nothing is paired.
+        "--JupytextConfiguration.notebook_extensions=ipynb",
+        "--KernelManager.transport_encryption=auto",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")

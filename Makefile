@@ -1,0 +1,23 @@
+# `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
+python = .venv/bin/python
+
+.PHONY: lab test test-all chapters bench
+
+lab: .venv/read.stamp
+	@$(python) tools/lab.py $(LAB_OPTIONS)
+
+test: .venv/test.stamp
+	@$(python) tools/run_tests.py
+
+test-all: .venv/test.stamp
+	@$(python) tools/run_tests.py --all
+
+chapters: .venv/test.stamp
+	@$(python) tools/run_chapters.py
+
+bench: .venv/test.stamp
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(python) $$script; done
+
+.venv/%.stamp: pyproject.toml requirements.lock tools/install.sh
+	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/install.sh $*
+	@touch $@
