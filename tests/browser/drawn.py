@@ -26,7 +26,8 @@ READ = """(root) => {
     valuetext: range.getAttribute("aria-valuetext"),
     tokens: text(".plx-token"),
     states: [...root.querySelectorAll(".plx-item")].map((item) => item.dataset.state),
-    arrows: [...root.querySelectorAll(".plx-arrow")].map((each) => getComputedStyle(each, "::before").content),
+    arrows: [...root.querySelectorAll(".plx-arrow")]
+      .map((each) => getComputedStyle(each, "::before").content),
     counts: text(".plx-figure"),
     pressed: text("[aria-pressed=true]"),
     readout: root.querySelector(".plx-readout").textContent,
@@ -35,7 +36,7 @@ READ = """(root) => {
 
 
 def read(root: Locator) -> dict[str, Any]:
-    """Return the kinds of the drawn cells, as the SVG paths hold them, and all that is written beside them."""
+    """Return the kinds of the drawn cells, as the SVG paths hold them, and what is written beside them."""
     drawn: dict[str, Any] = root.evaluate(READ)
     return drawn
 

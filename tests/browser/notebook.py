@@ -1,16 +1,15 @@
 """Drive a notebook in a real JupyterLab, and look at its kernel from outside."""
 
 import json
-import time
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from conftest import TOKEN, Lab
 from jupyter_client import BlockingKernelClient
 from playwright.sync_api import Locator, Page
+from servers import TOKEN, Lab
 
 
 def write_notebook(lab: Lab, name: str, cells: Sequence[str]) -> None:
@@ -32,9 +31,12 @@ class Notebook:
     def __init__(self, page: Page, lab: Lab, name: str) -> None:
         self.page, self.lab, self.name = page, lab, name
         page.goto(f"{lab.url}/lab/tree/{name}?token={TOKEN}&reset", wait_until="domcontentloaded")
-        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.content?.widgets?.length > 0", timeout=90_000)
         page.wait_for_function(
-            "jupyterapp.shell.currentWidget.sessionContext?.session?.kernel?.connectionStatus === 'connected'",
+            """() => {
+              const panel = window.jupyterapp?.shell?.currentWidget;
+              return panel?.content?.widgets?.length > 0
+                && panel.sessionContext?.session?.kernel?.connectionStatus === "connected";
+            }""",
             timeout=90_000,
         )
 
@@ -67,9 +69,11 @@ class Notebook:
 
     def restart_and_run_all(self, timeout: float = 240) -> None:
         """Restart the kernel and run every cell, as a reader would from the menu."""
+        before = "document.querySelectorAll('.plx-root').forEach((root) => root.dataset.before = '')"
+        self.page.evaluate(before)
         self.command("notebook:restart-run-all")
-        self.page.get_by_role("button", name="Restart", exact=True).click()
-        time.sleep(1)  # the cells lose their numbers
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+        self.page.wait_for_selector(".plx-root:not([data-before])", timeout=timeout * 1000)
         self._wait_for_numbers(timeout)
 
     def explorers(self) -> list[Locator]:

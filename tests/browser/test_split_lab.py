@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from conftest import Lab
 from drawn import assert_shows, read
 from jupyter_client import BlockingKernelClient
 from notebook import Notebook, ask, write_notebook
 from playwright.sync_api import Locator, Page
+from servers import Lab
 
 TOKENS = ["Quelle", "est", "la", "capitale", "de", "la", "France"]
 CELLS = [
@@ -33,20 +33,21 @@ def eventually(check: Callable[[], None], seconds: float = 10) -> None:
             return
 
 
-@pytest.fixture
-def notebook(page: Page, lab: Lab) -> Iterator[Notebook]:
+@pytest.fixture(scope="module")
+def notebook(long_page: tuple[Page, list[str]], lab: Lab) -> Notebook:
     write_notebook(lab, "split.ipynb", CELLS)
-    notebook = Notebook(page, lab, "split.ipynb")
+    notebook = Notebook(long_page[0], lab, "split.ipynb")
     notebook.run_all()
-    yield notebook
-    notebook.command("docmanager:save")
-    notebook.command("kernelmenu:shutdown")
+    return notebook
 
 
 @pytest.fixture
-def root(notebook: Notebook) -> Locator:
-    (root,) = notebook.explorers()
-    return root
+def page(notebook: Notebook, long_page: tuple[Page, list[str]]) -> Iterator[Page]:
+    """JupyterLab with the notebook; the test fails if it complains of anything."""
+    page, complaints = long_page
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    yield page
+    assert complaints == []
 
 
 @pytest.fixture
@@ -54,6 +55,15 @@ def kernel(notebook: Notebook) -> Iterator[BlockingKernelClient]:
     client = notebook.kernel()
     yield client
     client.stop_channels()
+
+
+@pytest.fixture
+def root(page: Page, notebook: Notebook, kernel: BlockingKernelClient) -> Locator:
+    """The explorer, at prefix length 3."""
+    (root,) = notebook.explorers()
+    ask(kernel, "explorer.prefix_len = 3")
+    eventually(shows(root, TOKENS, 3))
+    return root
 
 
 def value_is(kernel: BlockingKernelClient, name: str, p: int) -> Callable[[], None]:
@@ -120,6 +130,7 @@ def test_keys_belong_to_the_explorer(page: Page, root: Locator, key: str) -> Non
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.className"))
     assert order == ["plx-button", "plx-button", "plx-button", "plx-row"]
+    page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
     assert read(root)["readout"].startswith("Row 1, “est”")
     page.keyboard.press("Shift+Tab")
@@ -127,18 +138,6 @@ def test_keys_belong_to_the_explorer(page: Page, root: Locator, key: str) -> Non
     assert_shows(root, TOKENS, 7)
     assert page.evaluate("document.activeElement.textContent") == "Bidirectional"
     assert page.evaluate("jupyterapp.shell.currentWidget.content.mode") == "command"
-
-
-def test_it_lives_on_after_a_restart(notebook: Notebook, root: Locator) -> None:
-    root.get_by_role("slider").press("End")
-    notebook.restart_and_run_all()
-    (again,) = notebook.explorers()
-    assert_shows(again, TOKENS, 3)
-    again.get_by_role("slider").press("ArrowRight")
-    assert_shows(again, TOKENS, 4)
-    client = notebook.kernel()
-    eventually(value_is(client, "explorer.prefix_len", 4))
-    client.stop_channels()
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
@@ -153,6 +152,7 @@ def test_it_follows_the_theme(page: Page, notebook: Notebook, root: Locator, the
 
 def test_it_fits_a_phone(page: Page, notebook: Notebook, root: Locator) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate("jupyterapp.shell.collapseLeft()")
     (root,) = notebook.explorers()
     sides = root.evaluate("(root) => [root.scrollWidth, root.clientWidth]")
     assert sides[0] <= sides[1]
@@ -163,3 +163,15 @@ def test_it_fits_a_phone(page: Page, notebook: Notebook, root: Locator) -> None:
     assert svg["x"] + svg["width"] <= 390
     root.get_by_role("slider").press("End")
     assert_shows(root, TOKENS, 7)
+
+
+def test_it_lives_on_after_a_restart(notebook: Notebook, root: Locator) -> None:
+    root.get_by_role("slider").press("End")
+    notebook.restart_and_run_all()
+    (again,) = notebook.explorers()
+    assert_shows(again, TOKENS, 3)
+    again.get_by_role("slider").press("ArrowRight")
+    assert_shows(again, TOKENS, 4)
+    client = notebook.kernel()
+    eventually(value_is(client, "explorer.prefix_len", 4))
+    client.stop_channels()

@@ -8,7 +8,8 @@ from playwright.sync_api import Page
 from prefixlm_teach import SplitExplorer
 
 QUESTION = ["Quelle", "est", "la", "capitale", "de", "la", "France"]
-HARD = ["<script>alert(1)</script>", '"quoted"', "🙂👩‍👩‍👧", "שלום עולם", "Donau" * 30, "a\nb", "", "&lt;", "' onload='x"]
+HARD = ["<script>alert(1)</script>", '"quoted"', "🙂👩‍👩‍👧", "שלום עולם"]
+HARD += ["Donau" * 30, "a\nb", "", "&lt;", "' onload='x"]
 
 
 def words(seq_len: int) -> list[str]:
@@ -45,9 +46,7 @@ def drag_through_every_value(page: Page, root: object, tokens: list[str]) -> Non
     box = page.get_by_role("slider").bounding_box()
     assert box
     thumb = 16
-    places = [
-        box["x"] + thumb / 2 + p / len(tokens) * (box["width"] - thumb) for p in range(len(tokens) + 1)
-    ]
+    places = [box["x"] + thumb / 2 + p / len(tokens) * (box["width"] - thumb) for p in range(len(tokens) + 1)]
     middle = box["y"] + box["height"] / 2
     page.mouse.move(places[0], middle)
     page.mouse.down()
@@ -118,8 +117,9 @@ def test_rows_by_keyboard(page: Page) -> None:
     said = []
     for q in range(7):
         said.append(read(root)["readout"])
-        assert page.get_by_role("option", selected=True).get_attribute("aria-label") == f"Row {q}, {QUESTION[q]}"
-        assert page.locator(".plx-row-frame").get_attribute("y") in (str(q), None)
+        chosen = page.get_by_role("option", selected=True)
+        assert chosen.get_attribute("aria-label") == f"Row {q}, {QUESTION[q]}"
+        assert page.locator(".plx-row-frame").get_attribute("y") == str(q)
         assert page.locator(".plx-seen").count() == max(q + 1, 3)
         page.keyboard.press("ArrowDown")
     assert said[0] == (
@@ -155,9 +155,10 @@ def test_rows_by_pointer(page: Page) -> None:
 def test_the_readout_follows_the_slider(page: Page) -> None:
     open_bare(page, SplitExplorer(QUESTION, 0))
     page.get_by_role("option").nth(0).focus()
-    assert "column 0: 1 cell of the past. It predicts token 1, “est”: scored." in read(
-        page.locator(".plx-root")
-    )["readout"]
+    assert (
+        "column 0: 1 cell of the past. It predicts token 1, “est”: scored."
+        in read(page.locator(".plx-root"))["readout"]
+    )
     page.evaluate("model.set('prefix_len', 7)")
     assert "columns 0 to 6: 1 cell of the past, 6 opened" in read(page.locator(".plx-root"))["readout"]
 
