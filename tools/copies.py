@@ -3,7 +3,8 @@
 `update_copies()` lays the pages of `_toc.yml` (the notebook of a chapter, the text of any other page), their
 images and the table of contents in a folder of the reader's own. A manifest in that folder holds the hash of
 every file as it was laid there: a file that still has that hash is untouched and is renewed when the handbook
-changes; any other is the reader's and stays as it is.
+changes; any other is the reader's and stays as it is. A notebook counts as touched once a cell was edited or
+run; what JupyterLab writes into a notebook that was only opened does not count.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import nbformat
 import toc
 
 MANIFEST = ".handbook.json"
@@ -69,22 +71,23 @@ def update_copies(project: Path, copies: Path) -> Report:
     now: dict[str, str] = {}
     current = sources(project)
     for name, source in current.items():
-        content, target = source.read_bytes(), copies / name
-        new = _hash(content)
-        present = _hash(target.read_bytes()) if target.is_file() else None
-        if present in (None, laid.get(name)) and present != new:
-            _write(target, content)
-            (report.made if present is None else report.renewed).append(name)
-        elif present != new:
-            # The manifest goes on naming the version the reader started from: the file stays theirs.
-            if laid.get(name) != new:
-                report.kept.append(name)
-            now[name] = laid.get(name, "")
-            continue
+        target = copies / name
+        new, started_from = _hash(source), laid.get(name, "")
+        present = _hash(target) if target.is_file() else None
         now[name] = new
+        if present is None:
+            _write(target, source.read_bytes())
+            report.made.append(name)
+        elif present not in (new, started_from):
+            now[name] = started_from  # the reader's, and known as theirs by this next time
+            if new != started_from:
+                report.kept.append(name)
+        elif present != new:
+            _write(target, source.read_bytes())
+            report.renewed.append(name)
     for name in laid.keys() - current.keys():
         target = copies / name
-        if target.is_file() and _hash(target.read_bytes()) == laid[name]:
+        if target.is_file() and _hash(target) == laid[name]:
             target.unlink()
             report.removed.append(name)
     _write(copies / MANIFEST, json.dumps(now, indent=1, sort_keys=True).encode())
@@ -108,5 +111,15 @@ def _write(path: Path, content: bytes) -> None:
     part.replace(path)
 
 
-def _hash(content: bytes) -> str:
+def _hash(path: Path) -> str:
+    content = path.read_bytes()
+    if path.suffix == ".ipynb":
+        try:
+            cells = nbformat.reads(content.decode(), as_version=4).cells
+        except (ValueError, nbformat.ValidationError):
+            pass  # not a notebook any more: its bytes count
+        else:
+            content = json.dumps(
+                [[cell.source, cell.get("outputs"), cell.cell_type] for cell in cells]
+            ).encode()
     return hashlib.sha256(content).hexdigest()

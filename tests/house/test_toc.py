@@ -1,0 +1,54 @@
+"""`_toc.yml` gives the pages in order, and front matter tells chapters from other pages."""
+
+from pathlib import Path
+
+import pytest
+import toc
+
+CHAPTER = "---\njupytext:\n  formats: ipynb,md:myst\nkernelspec:\n  name: python3\n---\n\n# A chapter\n"
+
+
+def make(project: Path, order: str, **texts: str) -> None:
+    (project / "_toc.yml").write_text(order, encoding="utf-8")
+    for name, text in texts.items():
+        (project / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def test_pages_come_in_the_books_order_and_chapters_have_a_kernel(tmp_path: Path) -> None:
+    order = """
+root: index
+parts:
+  - caption: First
+    chapters:
+      - file: b
+        sections:
+          - file: c
+  - caption: Then
+    chapters:
+      - file: a
+      - url: https://example.org
+        title: Elsewhere
+"""
+    plain = "Text\n\n---\nkernelspec: no front matter\n---\n"
+    make(tmp_path, order, index="---\ntitle: I\n---\n", a=CHAPTER, b=plain, c=CHAPTER)
+    assert [page.stem for page in toc.pages(tmp_path)] == ["index", "b", "c", "a"]
+    assert [page.stem for page in toc.chapters(tmp_path)] == ["c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("order", "why"),
+    [
+        ("chapters:\n  - file: a\n", "needs a root page"),
+        ("root: a\nchapters:\n  - file: b\n", "names b, but there is no b.md"),
+        ("root: a\nchapters:\n  - file: a\n", "names a more than once"),
+    ],
+)
+def test_a_wrong_order_is_named(tmp_path: Path, order: str, why: str) -> None:
+    make(tmp_path, order, a="# A\n")
+    with pytest.raises(ValueError, match=why):
+        toc.pages(tmp_path)
+
+
+def test_the_handbooks_own_order_starts_at_the_index_and_chapter_one() -> None:
+    assert toc.pages()[0].stem == "index"
+    assert toc.chapters()[0].stem == "01_mask"
