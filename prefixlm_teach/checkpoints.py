@@ -9,9 +9,9 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from prefixlm_teach.arguments import check_file, check_known, check_vocabulary_fits
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.word_arguments import check_file, check_known, check_new_file, check_vocabulary_fits
 
 FOLDER = Path(__file__).with_name("weights")
 
@@ -26,8 +26,11 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
         made: how it was made: script, seed, steps, versions, what you like.
 
     Raises:
+        TypeError: `path` is not a `pathlib.Path`.
         ValueError: the vocabulary has more or fewer symbols than the model has ids.
+        FileNotFoundError: the folder of `path` is not there.
     """
+    check_new_file(path)
     check_vocabulary_fits(len(vocabulary), model.vocab_size)
     metadata = {"config": _config_of(model), "symbols": vocabulary.symbols, "made": made}
     save_file(model.state_dict(), path, metadata={key: json.dumps(value) for key, value in metadata.items()})

@@ -22,7 +22,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int, check_known, check_pairs, check_words
+from prefixlm_teach.arguments import check_int
+from prefixlm_teach.word_arguments import check_known, check_pairs, check_words
 
 PAD, SEP, END = "<pad>", "<sep>", "<end>"
 LETTERS = (*string.ascii_lowercase, "'")

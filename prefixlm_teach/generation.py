@@ -7,16 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import (
-    check_eval_mode,
-    check_ids,
-    check_int,
-    check_known,
-    check_prompts,
-    check_split,
-)
+from prefixlm_teach.arguments import check_ids, check_int, check_split
 from prefixlm_teach.data import END, Pronunciation, Vocabulary, make_prompts
 from prefixlm_teach.model import TinyPrefixLM
+from prefixlm_teach.word_arguments import check_eval_mode, check_known, check_prompts
 
 
 @torch.no_grad()

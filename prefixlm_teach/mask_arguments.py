@@ -129,8 +129,8 @@ def check_queries(q: Any, k: Any, mask: Any) -> None:
     fits = mask.ndim in (2, q.ndim) and mask.shape[-2:] == wanted[-2:]
     if not fits or any(m not in (1, w) for m, w in zip(mask.shape[::-1], wanted[::-1], strict=False)):
         raise ValueError(
-            f"mask is {tuple(mask.shape)}, but the scores of q and k are {wanted}: give {wanted[-2:]}, or each "
-            "dimension, with a 1 where all share it (one fewer would be taken for one mask per head)"
+            f"mask is {tuple(mask.shape)}, but the scores of q and k are {wanted}: give {wanted[-2:]}, or "
+            "each dimension, with a 1 where all share it (one fewer would be taken for one mask per head)"
         )
 
 

@@ -107,6 +107,13 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "m.safetensors").exists()
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere: make it first"):
+        save_checkpoint(tmp_path / "nowhere" / "m.safetensors", model_of(), VOCABULARY, made={})
+    with pytest.raises(TypeError, match="path must be a pathlib"):
+        save_checkpoint("m.safetensors", model_of(), VOCABULARY, made={})  # type: ignore[arg-type]
+
+
 def test_the_package_brings_one_checkpoint_under_3_mb_that_knows_unseen_words() -> None:
     assert [path.name for path in FOLDER.glob("*.safetensors")] == ["g2p_prefix.safetensors"]
     assert (FOLDER / "g2p_prefix.safetensors").stat().st_size < 3_000_000

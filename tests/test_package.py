@@ -19,6 +19,7 @@ ORDER = (
     "arguments",
     "mask_arguments",
     "picture_arguments",
+    "word_arguments",
     "masks",
     "descriptions",
     "attention",

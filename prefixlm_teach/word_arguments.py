@@ -1,0 +1,86 @@
+"""Checks on words, on what is to be answered, and on the files that hold models."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from prefixlm_teach.arguments import kind_of
+
+
+def check_known(name: str, values: Iterable[Any], known: Container[Any], hint: str = "") -> None:
+    """Raise if one of `values` is not among the `known`; `hint` says which there are."""
+    for value in values:
+        if value not in known:
+            raise ValueError(f"unknown {name} {value!r}" + (f" ({hint})" if hint else ""))
+
+
+def check_words(words: Any) -> None:
+    """Raise unless `words` holds at least one word, each a string of at least one letter."""
+    if isinstance(words, str):
+        raise TypeError(f"words must be a list of words, not one string: use [{words!r}]")
+    if not isinstance(words, Sequence):
+        raise TypeError(f"words must be a list of words, not {kind_of(words)}")
+    if not words:
+        raise ValueError("words is empty: there is no word")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"words must be strings, not {kind_of(word)}")
+        if not word:
+            raise ValueError("words holds an empty word: it has no letters")
+
+
+def check_pairs(pairs: Any) -> None:
+    """Raise unless `pairs` holds at least one word with its pronunciation, a tuple of phonemes."""
+    if not isinstance(pairs, Sequence) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
+        raise TypeError('pairs must be a list of pairs such as ("cat", ("K", "AE", "T"))')
+    if not pairs:
+        raise ValueError("pairs is empty: there is no word")
+    check_words([word for word, _ in pairs])
+    for word, said in pairs:
+        if isinstance(said, str) or not isinstance(said, Sequence):
+            raise TypeError(f"pairs must say {word!r} as a tuple of phonemes, not as {kind_of(said)}")
+
+
+def check_eval_mode(model: nn.Module) -> None:
+    """Raise if `model` is in training mode."""
+    if model.training:
+        raise ValueError("the model is in training mode, where dropout is at work: call model.eval() first")
+
+
+def check_prompts(valid: Tensor, max_new_tokens: int, max_len: int) -> None:
+    """Raise if a prompt ends with padding, or if its answer may outgrow the model's positions."""
+    if not bool(valid[:, -1].all()):
+        raise ValueError("a prompt ends with padding: pad on the left, so that its answer can follow it")
+    longest = int(valid.sum(-1).max())
+    needed = longest + max_new_tokens - 1  # nothing has to follow the last new token
+    if needed > max_len:
+        raise ValueError(
+            f"a prompt of {longest} tokens and max_new_tokens {max_new_tokens} need {needed} positions, "
+            f"but this model has {max_len} (max_len)"
+        )
+
+
+def check_file(name: str, path: Any) -> None:
+    """Raise unless `path` is the path of a file."""
+    if not isinstance(path, Path):
+        raise TypeError(f"{name} must be a name or a pathlib.Path, not {kind_of(path)}")
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {name} at {path}")
+
+
+def check_new_file(path: Any) -> None:
+    """Raise unless a file can be made at `path`: its folder is there."""
+    if not isinstance(path, Path):
+        raise TypeError(f"path must be a pathlib.Path, not {kind_of(path)}: use Path(...)")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path is {path}, but there is no folder {path.parent}: make it first")
+
+
+def check_vocabulary_fits(symbols: int, vocab_size: int) -> None:
+    """Raise unless a vocabulary has as many symbols as its model has ids."""
+    if symbols != vocab_size:
+        raise ValueError(f"the vocabulary has {symbols} symbols, but the model has {vocab_size} ids")
