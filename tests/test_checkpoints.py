@@ -81,24 +81,23 @@ def test_what_is_neither_name_nor_path_is_refused(wrong: object) -> None:
     "damage", ["empty", "garbage", "cut short", "no metadata", "a weight missing", "other sizes"]
 )
 def test_a_damaged_file_is_called_damaged(saved: Path, damage: str) -> None:
-    whole, weights = saved.read_bytes(), load_file(saved)
-    if damage == "empty":
-        saved.write_bytes(b"")
-    elif damage == "garbage":
-        saved.write_bytes(b"version https://git-lfs.example/spec\n" * 9)
-    elif damage == "cut short":
-        saved.write_bytes(whole[:-40])
-    elif damage == "no metadata":
-        save_file(weights, saved)
-    elif damage == "a weight missing":
-        header_size = int.from_bytes(whole[:8], "little")
-        header = whole[8 : 8 + header_size].replace(b'"output.bias"', b'"output.bios"')
-        saved.write_bytes(whole[:8] + header + whole[8 + header_size :])
+    whole = saved.read_bytes()
+    damaged = saved.with_name("abîmé.safetensors")
+    if damage == "no metadata":
+        save_file(model_of().state_dict(), damaged)
     else:
-        saved.write_bytes(whole.replace(b'\\"max_len\\": 6', b'\\"max_len\\": 7'))
-    assert saved.read_bytes() != whole
-    with pytest.raises(ValueError, match=r"modèle\.safetensors is damaged, or it is no checkpoint"):
-        load_checkpoint(saved)
+        header = 8 + int.from_bytes(whole[:8], "little")
+        changed = {
+            "empty": b"",
+            "garbage": b"version https://git-lfs.example/spec\n" * 9,
+            "cut short": whole[:-40],
+            "a weight missing": whole[:header].replace(b'"output.bias"', b'"output.bios"') + whole[header:],
+            "other sizes": whole.replace(b'\\"max_len\\": 6', b'\\"max_len\\": 7'),
+        }
+        damaged.write_bytes(changed[damage])
+    assert damaged.read_bytes() != whole
+    with pytest.raises(ValueError, match=r"abîmé\.safetensors is damaged, or it is no checkpoint"):
+        load_checkpoint(damaged)
 
 
 def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
