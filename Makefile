@@ -1,5 +1,6 @@
 # `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
 python = .venv/bin/python
+benchmarks = mask imports slider
 
 .PHONY: lab test test-all chapters bench
 
@@ -16,7 +17,7 @@ chapters: .venv/test.stamp
 	@$(python) tools/run_chapters.py
 
 bench: .venv/test.stamp
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(python) $$script; done
+	@set -e; for name in $(benchmarks); do echo "== $$name"; $(python) benchmarks/$$name.py; done
 
 .venv/%.stamp: pyproject.toml requirements.lock tools/install.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/install.sh $*

@@ -1,6 +1,6 @@
 """Run the checks kind by kind, stop at the first kind that fails, and say how long each took.
 
-`make test` runs the first six kinds, `make test-all` (`--all`) the long ones too. Name kinds to run only
+`make test` runs every kind but `long`, `make test-all` (`--all`) that one too. Name kinds to run only
 those (`python tools/run_tests.py units nbval`).
 """
 
@@ -15,13 +15,19 @@ import toc
 PYTEST = ["pytest", "-q", "-p", "no:cacheprovider"]
 IN_TWO = ["-n", "2", "--dist", "loadfile"]
 
+# These folders of tests are kinds of their own.
+APART = ("browser", "long", "make")
+
 # Each kind is a list of commands, given as what follows `python -m` or as a script of tools/.
 KINDS = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "units": [[*PYTEST, *IN_TWO, "tests", "--ignore=tests/browser", "--ignore=tests/long"]],
+    "units": [
+        [*PYTEST, *IN_TWO, "tests", *(f"--ignore=tests/{kind}" for kind in ("browser", "long", "make"))]
+    ],
     "nbval": [[*PYTEST, *IN_TWO, "--nbval", "--nbval-sanitize-with=tools/nbval_sanitize.cfg", "chapters"]],
     "pairs": [["tools/check_pairs.py"]],
+    "make": [[*PYTEST, "tests/make"]],
     "browser": [["tools/browser.py"], [*PYTEST, "tests/browser"]],
 }
 LONG_KINDS = {"long": [[*PYTEST, "tests/long"]]}
