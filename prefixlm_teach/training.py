@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from itertools import islice
 
 from torch import nn
 from torch.optim import AdamW
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim.lr_scheduler import OneCycleLR
 from tqdm import tqdm
 
 from prefixlm_teach.arguments import check_int, check_rate
@@ -26,7 +25,7 @@ def train(
     Args:
         model: called as `model(tokens, prefix_len, valid=valid)`, as `TinyPrefixLM` is.
         batches: at least `steps` batches.
-        steps: the number of updates.
+        steps: the number of updates, at least 20: the learning rate has to rise and to fall.
         lr: the highest learning rate.
         progress: show a progress bar.
 
@@ -35,16 +34,12 @@ def train(
 
     Raises:
         TypeError: `steps` or `lr` is no number.
-        ValueError: `steps` is below 1, `lr` is not above 0, or `batches` runs out.
+        ValueError: `steps` is below 20, `lr` is not above 0, or `batches` runs out.
     """
-    check_int("steps", steps, minimum=1)
+    check_int("steps", steps, minimum=20)
     check_rate("lr", lr)
     optimizer = AdamW(model.parameters(), lr=lr, weight_decay=0.01)
-    warm_up = max(1, steps // 10)
-    schedule = LambdaLR(
-        optimizer,
-        lambda step: min((step + 1) / warm_up, (1 + math.cos(math.pi * step / steps)) / 2),
-    )
+    schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=steps, pct_start=0.1)
     losses: list[float] = []
     model.train()
     with tqdm(islice(batches, steps), total=steps, disable=not progress, unit="step") as bar:

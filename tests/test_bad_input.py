@@ -236,8 +236,8 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
     (
         "train",
         lambda **given: train(TinyPrefixLM(V, D, H, 1, 6), repeat(BATCH), progress=False, **given),
-        {"steps": 1, "lr": 1e-3},
-        {"steps": count(1), "lr": RATE},
+        {"steps": 20, "lr": 1e-3},
+        {"steps": count(20), "lr": RATE},
     ),
 ]
 

@@ -29,11 +29,11 @@ def test_the_same_seed_gives_the_same_losses_and_weights() -> None:
     runs = []
     for _ in range(2):
         model = fresh()
-        losses = train(model, map(copy_task, range(12)), steps=12, progress=False)
+        losses = train(model, map(copy_task, range(20)), steps=20, progress=False)
         runs.append((losses, model.state_dict()))
     assert runs[0][0] == runs[1][0]
     assert all(torch.equal(runs[0][1][name], runs[1][1][name]) for name in runs[0][1])
-    assert train(fresh(1), map(copy_task, range(12)), steps=12, progress=False) != runs[0][0]
+    assert train(fresh(1), map(copy_task, range(20)), steps=20, progress=False) != runs[0][0]
 
 
 def test_the_first_loss_is_the_prefix_lm_loss_of_the_untrained_model() -> None:
@@ -43,7 +43,7 @@ def test_the_first_loss_is_the_prefix_lm_loss_of_the_untrained_model() -> None:
         block.ff[-1].p = 0.0
     logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
     wanted = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid).item()
-    assert train(model, repeat(batch), steps=1, progress=False) == [pytest.approx(wanted)]
+    assert train(model, repeat(batch), steps=20, progress=False)[0] == pytest.approx(wanted)
 
 
 def test_it_learns_to_copy_from_the_prefix_ids_it_never_saw_together() -> None:
@@ -68,8 +68,8 @@ def test_what_cannot_be_predicted_is_not_learnt() -> None:
     assert sum(losses[-50:]) / 50 > 2.0
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 5, 9, 10, 11, 19, 20, 21])
-def test_runs_of_any_length_end_and_move_the_weights(steps: int) -> None:
+@pytest.mark.parametrize("steps", [20, 21, 29, 30, 33, 100])
+def test_runs_of_any_allowed_length_end_and_move_the_weights(steps: int) -> None:
     model = fresh()
     before = model.output.weight.clone()
     losses = train(model, repeat(copy_task()), steps=steps, progress=False)
@@ -100,28 +100,28 @@ def test_the_learning_rate_rises_over_the_first_tenth_and_falls_to_nothing(
 def test_the_bar_is_silent_when_it_is_off_and_speaks_of_the_loss_when_on(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    train(fresh(), repeat(copy_task()), steps=2, progress=False)
+    train(fresh(), repeat(copy_task()), steps=20, progress=False)
     assert capfd.readouterr() == ("", "")
-    train(fresh(), repeat(copy_task()), steps=2)
+    train(fresh(), repeat(copy_task()), steps=20)
     out, err = capfd.readouterr()
     assert out == ""
-    assert "2/2" in err
+    assert "20/20" in err
     assert "loss=" in err
 
 
 def test_it_leaves_the_model_in_eval_mode() -> None:
     model = fresh()
-    train(model, repeat(copy_task()), steps=1, progress=False)
+    train(model, repeat(copy_task()), steps=20, progress=False)
     assert not model.training
 
 
 def test_it_takes_no_batch_more_than_it_needs() -> None:
-    batches = iter([copy_task(seed) for seed in range(5)])
-    train(fresh(), batches, steps=3, progress=False)
+    batches = iter([copy_task(seed) for seed in range(22)])
+    train(fresh(), batches, steps=20, progress=False)
     assert len(list(batches)) == 2
 
 
-@pytest.mark.parametrize("have", [0, 2])
+@pytest.mark.parametrize("have", [0, 19])
 def test_batches_that_run_out_are_an_error(have: int) -> None:
-    with pytest.raises(ValueError, match=f"ran out after {have} of 3 steps"):
-        train(fresh(), map(copy_task, range(have)), steps=3, progress=False)
+    with pytest.raises(ValueError, match=f"ran out after {have} of 20 steps"):
+        train(fresh(), map(copy_task, range(have)), steps=20, progress=False)
