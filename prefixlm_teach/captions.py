@@ -35,9 +35,9 @@ def caption_split(tokens: Sequence[str], prefix_len: int) -> str:
     parts = [f"{seq_len} {'token' if seq_len == 1 else 'tokens'}, prefix length {prefix_len}."]
     if seq_len <= SPOKEN:
         if prefix_len:
-            parts.append(f"Prefix: {' '.join(tokens[:prefix_len])}.")
+            parts.append(f"Prefix: “{' '.join(tokens[:prefix_len])}”.")
         if prefix_len < seq_len:
-            parts.append(f"Target: {' '.join(tokens[prefix_len:])}.")
+            parts.append(f"Target: “{' '.join(tokens[prefix_len:])}”.")
     if first >= seq_len:
         return " ".join([*parts, "No token is scored."])
     rows = f"rows {first - 1} to {seq_len - 2} each predict the token after them"

@@ -108,8 +108,8 @@ class Labels:
 
 def side_of(seq_len: int, how_many: int) -> float:
     """How wide a grid is, alone or beside others."""
-    widest = {1: 420, 2: 270, 3: 190}.get(min(how_many, 4), 250)
-    return float(min(widest, max(48 * seq_len, 90))) if how_many == 1 else float(widest)
+    widest = {1: 360, 2: 260, 3: 190}.get(min(how_many, 4), 250)
+    return float(min(widest, max(44 * seq_len, 90))) if how_many == 1 else float(widest)
 
 
 def lay_out(how_many: int, side: float, labels: Labels) -> tuple[Figure, list[tuple[float, float]]]:

@@ -111,10 +111,10 @@ def test_long_token_lists_are_not_read_out() -> None:
 @pytest.mark.parametrize(
     ("p", "said"),
     [
-        (0, "Target: Quelle est la capitale de. 4 scored: rows 0 to 3 each predict the token after them."),
-        (2, "Prefix: Quelle est. Target: la capitale de. 3 scored: rows 1 to 3 each predict"),
-        (4, "Target: de. 1 scored: row 3 predicts token 4."),
-        (5, "Prefix: Quelle est la capitale de. No token is scored."),
+        (0, "Target: “Quelle est la capitale de”. 4 scored: rows 0 to 3 each predict the token after them."),
+        (2, "Prefix: “Quelle est”. Target: “la capitale de”. 3 scored: rows 1 to 3 each predict"),
+        (4, "Target: “de”. 1 scored: row 3 predicts token 4."),
+        (5, "Prefix: “Quelle est la capitale de”. No token is scored."),
     ],
 )
 def test_a_split_is_described(p: int, said: str) -> None:

@@ -6,7 +6,6 @@ in its widget-view lets the same module draw it; where nothing runs, there are a
 
 from __future__ import annotations
 
-import base64
 import itertools
 from pathlib import Path
 from typing import Any
@@ -61,11 +60,8 @@ class Explorer(anywidget.AnyWidget):
             "explorer": self.name,
             "state": self.state(),
         }
-        png = base64.b64encode(picture.png).decode("ascii")
-        return (
-            {VIEW: view, "image/png": png, "text/plain": picture.alt},
-            {"image/png": {"alt": picture.alt, "width": picture.width}},
-        )
+        shown, metadata = picture._repr_mimebundle_()
+        return {VIEW: view, **shown}, metadata
 
 
 def _id_of(part: str, number: int) -> str:

@@ -122,15 +122,15 @@ def test_a_cell_shows_the_live_view_a_picture_and_a_sentence() -> None:
     assert view == json.loads(json.dumps(view))
     assert view["model_id"] == explorer.model_id
     assert view["explorer"] == "split"
-    assert view["state"] == {
-        "prefix_len": 3,
-        "tokens": TOKENS,
-    }  # no source text: that may change without a run
+    # No source text: that may change without running the notebook again.
+    assert view["state"] == {"prefix_len": 3, "tokens": TOKENS}
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
     assert metadata["image/png"]["alt"] == data["text/plain"]
+    assert data["text/html"].count("<img ") == 1  # what JupyterLab shows, with its words, if nothing can run
+    assert f'alt="{data["text/plain"]}"' in data["text/html"]
     assert data["text/plain"] == (
-        "7 tokens, prefix length 3. Prefix: Quelle est la. Target: capitale de la France. 4 scored: rows 2 "
-        "to 5 each predict the token after them. Mask: 7 rows (queries) by 7 columns (keys): rows 0 to 2 see "
+        "7 tokens, prefix length 3. Prefix: “Quelle est la”. Target: “capitale de la France”. 4 scored: rows "
+        "2 to 5 each predict the token after them. Mask: 7 rows (queries) by 7 columns (keys): rows 0 to 2 see "
         "columns 0 to 2; rows 3 to 6 each see column 0 up to their own. 31 of 49 pairs may attend, 3 of "
         "them opened by the prefix of 3."
     )
