@@ -1,0 +1,41 @@
+"""The README says what is so: its picture, its links, its commands."""
+
+import re
+
+import make_readme_picture
+import pytest
+import toc
+import yaml
+
+from prefixlm_teach import SplitExplorer
+
+README = (toc.PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_pictures_words_are_those_made_from_its_data() -> None:
+    picture = SplitExplorer(make_readme_picture.TOKENS, prefix_len=7).picture()
+    assert f"![{picture.alt}](chapters/images/explorer.png)" in README
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_link_leads_somewhere(name: str) -> None:
+    text = (toc.PROJECT / name).read_text(encoding="utf-8")
+    anchors = {re.sub(r"\W+", "-", title.lower()) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert target[1:] in anchors if target.startswith("#") else (toc.PROJECT / target).is_file(), target
+
+
+def test_every_command_exists() -> None:
+    makefile = (toc.PROJECT / "Makefile").read_text(encoding="utf-8")
+    text = README + (toc.PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
+        assert f"\n{target}:" in makefile, target
+    for script in re.findall(r"python (tools/\w+\.py)", text):
+        assert (toc.PROJECT / script).is_file(), script
+
+
+def test_the_citation_has_the_packages_version() -> None:
+    citation = yaml.safe_load((toc.PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = (toc.PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{citation["version"]}"' in project
+    assert citation["authors"] == [{"name": "The Prefix LM Handbook authors"}]
