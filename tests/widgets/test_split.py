@@ -130,8 +130,8 @@ def test_a_cell_shows_the_live_view_a_picture_and_a_sentence() -> None:
     assert f'alt="{data["text/plain"]}"' in data["text/html"]
     assert data["text/plain"] == (
         "7 tokens, prefix length 3. Prefix: “Quelle est la”. Target: “capitale de la France”. 4 scored: rows "
-        "2 to 5 each predict the token after them. Mask: 7 rows (queries) by 7 columns (keys): rows 0 to 2 see "
-        "columns 0 to 2; rows 3 to 6 each see column 0 up to their own. 31 of 49 pairs may attend, 3 of "
+        "2 to 5 each predict the token after them. Mask: 7 rows (queries) by 7 columns (keys): rows 0 to 2 "
+        "see columns 0 to 2; rows 3 to 6 each see column 0 up to their own. 31 of 49 pairs may attend, 3 of "
         "them opened by the prefix of 3."
     )
     assert repr(explorer) == "SplitExplorer(7 tokens, prefix_len=3)"
