@@ -8,6 +8,7 @@ been run in order and may skip nothing.
 
 import os
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import nbclient
@@ -29,19 +30,18 @@ class StrictFile(IPyNbFile):
         if not cells:
             raise self.CollectError(f"{self.path.name} has no code to check.")
         self.skip_compare += ("image/svg+xml",)
-        numbers = [number for number, cell in enumerate(self.nb.cells) if cell.cell_type == "code"]
-        for number, cell in zip(numbers, cells, strict=True):
+        for cell in cells:
             if cell.options["skip"]:
                 raise self.CollectError(f"{self.path.name}, {cell.name}: no cell may be skipped.")
             yield StrictCell.from_parent(
-                self, name=cell.name, cell_num=number, cell=cell.cell, options=cell.options
+                self, name=cell.name, cell_num=cell.cell_num, cell=cell.cell, options=cell.options
             )
 
     def setup(self) -> None:
         """Start the kernel."""
         self.setup_sanitize_files()
         self.client = nbclient.NotebookClient(
-            self.nb.copy(),
+            deepcopy(self.nb),
             timeout=self.config.option.nbval_cell_timeout,
             coalesce_streams=True,
             resources={"metadata": {"path": str(self.path.parent)}},
@@ -64,10 +64,11 @@ class StrictCell(IPyNbCell):
     def runtest(self) -> None:
         """Run the cell in the notebook's kernel and compare the outputs."""
         client: Any = self.parent.client
-        run = NotebookNode(self.cell | {"outputs": []})
-        client.nb.cells[self.cell_num] = run
+        place = self.parent.nb.cells.index(self.cell)
+        run = client.nb.cells[place]
+        run.outputs = []
         try:
-            client.execute_cell(run, self.cell_num)
+            client.execute_cell(run, place)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             self.raise_cell_error("It did not run through", str(error))
         if self.options["check"] and not self.compare_outputs(_kept(run), _kept(self.cell)):
