@@ -2,11 +2,13 @@
 
 `make lab` calls this after the install; where there is no make, `python tools/lab.py` does the same in any
 environment that has the handbook's package with its `read` extra. Options given to it go to JupyterLab
-(`--no-browser`, `--port=9000`). A reader's own Jupyter settings stay in force and are not written to.
+(`--no-browser`, `--port=9000`). A reader's own settings of JupyterLab stay in force; they are copied, since some
+extensions write to them unasked.
 """
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +16,8 @@ import toc
 from copies import Report, update_copies
 
 COPIES = toc.PROJECT / "work"
+LAYOUT = COPIES / ".lab/layout"
+SETTINGS = COPIES / ".lab/settings"
 
 
 def _say(report: Report) -> None:
@@ -31,6 +35,15 @@ def _say(report: Report) -> None:
         )
 
 
+def copy_own_settings(own: Path) -> None:
+    """Copy the reader's settings of JupyterLab to those of the working copies, where these have none yet."""
+    for setting in own.rglob("*.jupyterlab-settings"):
+        target = SETTINGS / setting.relative_to(own)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(setting, target)
+
+
 def lab_arguments(first: Path) -> list[str]:
     """Return JupyterLab's command line for opening a chapter, given its text in the project."""
     notebook = first.relative_to(toc.PROJECT).with_suffix(".ipynb").as_posix()
@@ -39,8 +52,9 @@ def lab_arguments(first: Path) -> list[str]:
         "--ServerApp.ip=127.0.0.1",
         f"--LabApp.default_url=/lab/tree/{notebook}",
         f"--LabApp.app_settings_dir={toc.PROJECT / 'lab'}",
-        # The layout belongs to these copies, so it is kept with them and not in the reader's home.
-        f"--LabApp.workspaces_dir={COPIES / '.lab'}",
+        # Layout and settings belong to these copies, so they are kept with them and not in the reader's home.
+        f"--LabApp.workspaces_dir={LAYOUT}",
+        f"--LabApp.user_settings_dir={SETTINGS}",
         # Pages without code are text here, not notebooks; and nothing is paired.
         "--JupytextConfiguration.notebook_extensions=ipynb",
         "--KernelManager.transport_encryption=auto",
@@ -68,8 +82,11 @@ def main() -> int:
         return 1
     print(f"Starting JupyterLab at {first.stem}. Stop it with Ctrl-C.", flush=True)
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    from jupyterlab.labapp import LabApp  # noqa: PLC0415 (slow, and not there when the check above fails)
+    # Slow, and not there when the check above fails.
+    from jupyterlab.commands import get_user_settings_dir  # noqa: PLC0415
+    from jupyterlab.labapp import LabApp  # noqa: PLC0415
 
+    copy_own_settings(Path(get_user_settings_dir()))
     LabApp.launch_instance([*lab_arguments(first), *sys.argv[1:]])
     return 0
 

@@ -25,11 +25,16 @@ from browser import find_browser
 from playwright.sync_api import sync_playwright
 
 FIRST = "chapters/01_mask.ipynb"
+# What a reader who likes the dark theme has at home.
+OWN_SETTING = Path("lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings")
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clean") / "le préfixe livre"
+    own = folder.parent / "home/.jupyter" / OWN_SETTING
+    own.parent.mkdir(parents=True)
+    own.write_text('{"theme": "JupyterLab Dark"}', encoding="utf-8")
     subprocess.run(["git", "clone", "--quiet", str(toc.PROJECT), str(folder)], check=True)
     return folder
 
@@ -93,6 +98,7 @@ def look_around(address: str, token: str, picture: Path) -> None:
         page.wait_for_timeout(2000)  # a pop-up would have come by now
         page.screenshot(path=picture)
         assert page.locator(".jp-Dialog, .Toastify__toast").count() == 0
+        assert page.locator("body").get_attribute("data-jp-theme-name") == "JupyterLab Dark"
         assert [url for url in elsewhere if not url.startswith((address, "data:", "blob:"))] == []
         browser.close()
 
@@ -132,5 +138,5 @@ def test_make_lab_opens_chapter_one_and_the_second_time_starts_in_seconds(clone:
         ["git", "status", "--porcelain"], cwd=clone, capture_output=True, text=True, check=True
     )
     assert status.stdout == "", "a reader's work leaves the checkout clean"
-    written = {path.name for path in (clone.parent / "home/.jupyter").rglob("*")}
-    assert written <= {"migrated"}, "the reader's own settings are not written to"
+    own = clone.parent / "home/.jupyter/lab"
+    assert [path.name for path in own.rglob("*.*")] == [OWN_SETTING.name], "nothing is written to them"
