@@ -2,8 +2,8 @@
 
 `make lab` calls this after the install; where there is no make, `python tools/lab.py` does the same in any
 environment that has the handbook's package with its `read` extra. Options given to it go to JupyterLab
-(`--no-browser`, `--port=9000`). A reader's own settings of JupyterLab stay in force; they are copied, since some
-extensions write to them unasked.
+(`--no-browser`, `--port=9000`). A reader's own settings of JupyterLab stay in force; they are copied, since
+some extensions write to them unasked.
 """
 
 import importlib.util
