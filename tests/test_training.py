@@ -97,6 +97,27 @@ def test_the_learning_rate_rises_over_the_first_tenth_and_falls_to_nothing(
     assert rates[-1] < 0.0001
 
 
+def test_each_step_follows_the_gradient_of_its_own_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    model = TinyPrefixLM(V, d_model=32, n_heads=4, max_len=6, dropout=0.0)
+    batches = [copy_task(seed) for seed in range(20)]
+    used: list[torch.Tensor] = []
+    wanted: list[torch.Tensor] = []
+    step = torch.optim.AdamW.step
+
+    def watched(self: torch.optim.AdamW, *args: object) -> object:
+        batch = batches[len(used)]
+        loss = compute_prefix_lm_loss(model(batch.tokens, 3), batch.tokens, 3)
+        wanted.append(torch.autograd.grad(loss, model.output.weight)[0].flatten())
+        used.append(model.output.weight.grad.flatten().clone())
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    train(model, batches, steps=20, progress=False)
+    alike = torch.cosine_similarity(torch.stack(used), torch.stack(wanted))  # clipping keeps the direction
+    torch.testing.assert_close(alike, torch.ones(20))
+
+
 def test_the_bar_is_silent_when_it_is_off_and_speaks_of_the_loss_when_on(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
