@@ -73,9 +73,10 @@ function render({ model, el }) {
   const readRow = () => {
     const p = prefix();
     grid.mark(grid.row === null ? null : (k) => sees(grid.row, k));
-    row.textContent = grid.row === null
+    const words = grid.row === null
       ? "Point at a row, or walk the rows with the arrow keys, to read what it sees."
       : sayRow(tokens, grid.row, p);
+    if (row.textContent !== words) row.textContent = words; // it is read out whenever it is set
   };
   const grid = makeGrid(tokens, ["blocked", "past", "opened"], {
     label: "Rows of the mask: what each token sees", onRow: readRow,
