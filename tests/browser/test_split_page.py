@@ -1,11 +1,14 @@
 """The split explorer's module on a bare page: no kernel, no network, every value."""
 
+from itertools import product
+
 import pytest
+import torch
 from bare import mount, open_bare
 from drawn import assert_shows, read
 from playwright.sync_api import Page
 
-from prefixlm_teach import SplitExplorer
+from prefixlm_teach import SplitExplorer, causal_mask, describe_mask
 
 QUESTION = ["Quelle", "est", "la", "capitale", "de", "la", "France"]
 HARD = ["<script>alert(1)</script>", '"quoted"', "🙂👩‍👩‍👧", "שלום עולם"]
@@ -54,6 +57,25 @@ def drag_through_every_value(page: Page, root: object, tokens: list[str]) -> Non
         page.mouse.move(x, middle)
         assert_shows(root, tokens, p)
     page.mouse.up()
+
+
+def test_any_mask_is_described_as_python_describes_it(page: Page) -> None:
+    """The base's sentence serves every explorer, so it is held against Python on masks of all kinds."""
+    source = SplitExplorer._esm.replace("export default", "export { describeMask }; export default")
+    random = torch.Generator().manual_seed(0)
+    masks = [torch.rand(n, n, generator=random) < share for n in range(4, 9) for share in (0.3, 0.6, 0.9)]
+    masks += [torch.tensor(cells).view(3, 3) for cells in product([False, True], repeat=9)]
+    masks += [torch.block_diag(*[causal_mask(n).int() for n in (2, 3, 1)]).bool()]
+    page.set_content("<title>Masks</title>")
+    said = page.evaluate(
+        """async ([source, masks]) => {
+          const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          const { describeMask } = await import(url);
+          return masks.map((mask) => describeMask(mask.length, (q, k) => mask[q][k]));
+        }""",
+        [source, [mask.tolist() for mask in masks]],
+    )
+    assert said == [describe_mask(mask) for mask in masks]
 
 
 def test_presets(page: Page) -> None:
