@@ -17,7 +17,7 @@ function makeStrip(tokens) {
     states[t]));
   let drawn = tokens.map(() => null); // what each token looks like now: only what changes is touched
   return {
-    element: make("ol", { class: "plx-strip", "aria-label": "Tokens", ...manyOf(tokens.length) }, ...items),
+    element: make("ol", { class: "plx-strip", "aria-label": "Tokens", ...sizeOf(tokens.length) }, ...items),
     set(p) {
       const now = tokens.map((_, t) => (t < p ? "prefix" : isScored(t, p) ? "scored" : "target"));
       now.forEach((state, t) => {

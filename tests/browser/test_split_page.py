@@ -1,6 +1,6 @@
 """The split explorer's module on a bare page: no kernel, no network, every value."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 import torch
@@ -106,7 +106,11 @@ def test_hard_tokens_are_shown_as_text(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [280, 390, 700, 1200])
-@pytest.mark.parametrize("tokens", [QUESTION, HARD, words(128), words(1)], ids=["7", "hard", "128", "1"])
+@pytest.mark.parametrize(
+    "tokens",
+    [QUESTION, HARD, words(1), words(12), words(32), words(128)],
+    ids=["7", "hard", "1", "12", "32", "128"],
+)
 def test_it_fits_the_page(page: Page, width: int, tokens: list[str]) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     open_bare(page, SplitExplorer(tokens, len(tokens) // 2))
@@ -125,6 +129,11 @@ def test_it_fits_the_page(page: Page, width: int, tokens: list[str]) -> None:
     assert abs(rows[0]["y"] - svg["y"]) <= 2
     assert abs(rows[1]["y"] + rows[1]["height"] - svg["y"] - svg["height"]) <= 2
     assert abs(rows[0]["height"] - cell) <= 1
+    names = page.locator(".plx-row-name").evaluate_all(
+        """(names) => names.filter((name) => getComputedStyle(name).color !== "rgba(0, 0, 0, 0)")
+          .map((name) => name.getBoundingClientRect()).map((box) => (box.top + box.bottom) / 2)"""
+    )
+    assert all(below - above >= 10 for above, below in pairwise(names))  # no label on top of another
 
 
 def test_rows_by_keyboard(page: Page) -> None:
