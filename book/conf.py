@@ -35,6 +35,7 @@ nitpicky = True
 
 html_baseurl = os.environ.get("PREFIXLM_BOOK_URL", "")
 html_math_renderer = "mathml"
+html_context = {"default_mode": "auto"}
 html_title = project
 html_theme = "sphinx_book_theme"
 html_theme_options = {
@@ -48,7 +49,7 @@ html_additional_pages = {"404": "404.html"}
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
-html_js_files = ["tooltips.js", "reading.js"]
+html_js_files = [(name, {"defer": "defer"}) for name in ("tooltips.js", "reading.js")]
 html_show_search_summary = False  # it would be fetched, and no page opened as a file may fetch
 html_use_index = False
 copybutton_exclude = ".linenos, .gp, .go"
