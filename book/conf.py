@@ -40,9 +40,11 @@ html_title = project
 html_theme = "sphinx_book_theme"
 html_theme_options = {
     "article_footer_items": ["chapter-end.html"],
+    "footer_content_items": ["copyright.html"],
     "home_page_in_toc": True,
     "primary_sidebar_end": ["reading-tools.html"],
     "use_download_button": False,  # chapter-end.html has the notebook
+    "shorten_urls": False,  # a link is called what the page calls it
     "use_fullscreen_button": False,
 }
 html_additional_pages = {"404": "404.html"}

@@ -21,7 +21,15 @@ import toc
 
 OUT = toc.PROJECT / "build" / "book"
 # What the theme brings along and no page uses.
-UNUSED = ("_static/**/*.map", "_static/scripts/fontawesome.js*", "_static/**/fa-brands-400.*", ".buildinfo")
+UNUSED = (
+    ".buildinfo",
+    "_static/**/*.map",
+    "_static/**/fa-brands-400.*",
+    "_static/*.html",
+    "_static/images/*",
+    "_static/locales/**/*.*",
+    "_static/scripts/fontawesome.js*",
+)
 
 
 def build(out: Path = OUT) -> int:
