@@ -184,3 +184,10 @@ def test_attention_weights_show_what_a_model_under_the_same_mask_uses() -> None:
     weights = model.attention_weights(torch.tensor([[1, 2, 3, 4]]), 2)
     assert weights.shape == (2, 1, 2, 4, 4)
     assert torch.equal(weights[:, 0] > 0, create_prefix_lm_mask(4, 2).expand(2, 2, 4, 4))
+
+
+def test_a_blind_row_makes_no_nan_even_on_the_way_back() -> None:
+    mask = create_prefix_lm_mask(4, 0, valid=torch.tensor([[False, True, True, True]]))
+    q, k, v = torch.randn(3, 1, 2, 4, 8, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        plain_attention(q, k, v, mask).sum().backward()

@@ -12,8 +12,18 @@ import shutil
 import sys
 from pathlib import Path
 
-import toc
-from copies import Report, update_copies
+MISSING = [name for name in ("jupyterlab", "prefixlm_teach") if not importlib.util.find_spec(name)]
+if MISSING:
+    sys.exit(
+        f"{' and '.join(MISSING)} cannot be found by {sys.executable}. Activate the environment that has the "
+        "handbook, or install it first: README.md says how. If you moved the handbook's folder, delete .venv "
+        "in it and run `make lab` again."
+    )
+
+import toc  # noqa: E402 (this and the next need what was just looked for)
+from copies import Report, update_copies  # noqa: E402
+from jupyterlab.commands import get_user_settings_dir  # noqa: E402
+from jupyterlab.labapp import LabApp  # noqa: E402
 
 COPIES = toc.PROJECT / "work"
 LAYOUT = COPIES / ".lab/layout"
@@ -66,14 +76,6 @@ def lab_arguments(first: Path) -> list[str]:
 
 def main() -> int:
     """Make or renew the working copies, start JupyterLab, and return the exit status."""
-    missing = [name for name in ("jupyterlab", "prefixlm_teach") if not importlib.util.find_spec(name)]
-    if missing:
-        print(
-            f"{' and '.join(missing)} cannot be found by {sys.executable}. Install the handbook there first "
-            "(README.md says how); if you moved its folder, delete .venv and run `make lab` again.",
-            file=sys.stderr,
-        )
-        return 1
     try:
         _say(update_copies(toc.PROJECT, COPIES))
         first = toc.chapters()[0]
@@ -82,10 +84,6 @@ def main() -> int:
         return 1
     print(f"Starting JupyterLab at {first.stem}. Stop it with Ctrl-C.", flush=True)
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    # Slow, and not there when the check above fails.
-    from jupyterlab.commands import get_user_settings_dir  # noqa: PLC0415
-    from jupyterlab.labapp import LabApp  # noqa: PLC0415
-
     copy_own_settings(Path(get_user_settings_dir()))
     LabApp.launch_instance([*lab_arguments(first), *sys.argv[1:]])
     return 0

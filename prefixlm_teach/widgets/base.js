@@ -25,8 +25,8 @@ const unique = () => `plx-${Math.random().toString(36).slice(2)}`;
 const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 
 const times = (n, what) => Array.from({ length: n }, (_, i) => what(i));
-/** Marks what has many tokens, for the stylesheet. */
-const manyOf = (n) => (n > LABELLED ? { "data-many": "" } : {});
+/** Says how many tokens something has, for the stylesheet: few, some (too many for a phone) or many. */
+const sizeOf = (n) => ({ "data-size": n > LABELLED ? "many" : n > 12 ? "some" : "few" });
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
 /** How a token is written on a label: control characters made visible. CSS cuts what is too long. */

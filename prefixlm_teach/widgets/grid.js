@@ -51,7 +51,7 @@ function makeGrid(tokens, kinds, { label, onRow }) {
   const list = make("div", {
     class: "plx-rows", role: "listbox", "aria-label": label, "aria-orientation": "vertical",
   }, ...rows);
-  const element = make("div", { class: "plx-grid", ...manyOf(n) },
+  const element = make("div", { class: "plx-grid", ...sizeOf(n) },
     make("span", { class: "plx-axis plx-axis-keys", "aria-hidden": "true" }, "keys: who is seen"),
     make("div", { class: "plx-columns", "aria-hidden": "true" }, ...columns),
     make("span", { class: "plx-axis plx-axis-queries", "aria-hidden": "true" }, "queries: who looks"),

@@ -17,7 +17,7 @@ function makeStrip(tokens) {
     states[t]));
   let drawn = tokens.map(() => null); // what each token looks like now: only what changes is touched
   return {
-    element: make("ol", { class: "plx-strip", "aria-label": "Tokens", ...manyOf(tokens.length) }, ...items),
+    element: make("ol", { class: "plx-strip", "aria-label": "Tokens", ...sizeOf(tokens.length) }, ...items),
     set(p) {
       const now = tokens.map((_, t) => (t < p ? "prefix" : isScored(t, p) ? "scored" : "target"));
       now.forEach((state, t) => {
@@ -73,9 +73,10 @@ function render({ model, el }) {
   const readRow = () => {
     const p = prefix();
     grid.mark(grid.row === null ? null : (k) => sees(grid.row, k));
-    row.textContent = grid.row === null
+    const words = grid.row === null
       ? "Point at a row, or walk the rows with the arrow keys, to read what it sees."
       : sayRow(tokens, grid.row, p);
+    if (row.textContent !== words) row.textContent = words; // it is read out whenever it is set
   };
   const grid = makeGrid(tokens, ["blocked", "past", "opened"], {
     label: "Rows of the mask: what each token sees", onRow: readRow,

@@ -1,11 +1,14 @@
 """The split explorer's module on a bare page: no kernel, no network, every value."""
 
+from itertools import pairwise, product
+
 import pytest
+import torch
 from bare import mount, open_bare
 from drawn import assert_shows, read
 from playwright.sync_api import Page
 
-from prefixlm_teach import SplitExplorer
+from prefixlm_teach import SplitExplorer, causal_mask, describe_mask
 
 QUESTION = ["Quelle", "est", "la", "capitale", "de", "la", "France"]
 HARD = ["<script>alert(1)</script>", '"quoted"', "🙂👩‍👩‍👧", "שלום עולם"]
@@ -56,6 +59,25 @@ def drag_through_every_value(page: Page, root: object, tokens: list[str]) -> Non
     page.mouse.up()
 
 
+def test_any_mask_is_described_as_python_describes_it(page: Page) -> None:
+    """The base's sentence serves every explorer, so it is held against Python on masks of all kinds."""
+    source = SplitExplorer._esm.replace("export default", "export { describeMask }; export default")
+    random = torch.Generator().manual_seed(0)
+    masks = [torch.rand(n, n, generator=random) < share for n in range(4, 9) for share in (0.3, 0.6, 0.9)]
+    masks += [torch.tensor(cells).view(3, 3) for cells in product([False, True], repeat=9)]
+    masks += [torch.block_diag(*[causal_mask(n).int() for n in (2, 3, 1)]).bool()]
+    page.set_content("<title>Masks</title>")
+    said = page.evaluate(
+        """async ([source, masks]) => {
+          const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          const { describeMask } = await import(url);
+          return masks.map((mask) => describeMask(mask.length, (q, k) => mask[q][k]));
+        }""",
+        [source, [mask.tolist() for mask in masks]],
+    )
+    assert said == [describe_mask(mask) for mask in masks]
+
+
 def test_presets(page: Page) -> None:
     open_bare(page, SplitExplorer(QUESTION, 2))
     for name, p in {"Causal": 0, "Half": 3, "Bidirectional": 7}.items():
@@ -84,7 +106,11 @@ def test_hard_tokens_are_shown_as_text(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [280, 390, 700, 1200])
-@pytest.mark.parametrize("tokens", [QUESTION, HARD, words(128), words(1)], ids=["7", "hard", "128", "1"])
+@pytest.mark.parametrize(
+    "tokens",
+    [QUESTION, HARD, words(1), words(12), words(32), words(128)],
+    ids=["7", "hard", "1", "12", "32", "128"],
+)
 def test_it_fits_the_page(page: Page, width: int, tokens: list[str]) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     open_bare(page, SplitExplorer(tokens, len(tokens) // 2))
@@ -103,6 +129,11 @@ def test_it_fits_the_page(page: Page, width: int, tokens: list[str]) -> None:
     assert abs(rows[0]["y"] - svg["y"]) <= 2
     assert abs(rows[1]["y"] + rows[1]["height"] - svg["y"] - svg["height"]) <= 2
     assert abs(rows[0]["height"] - cell) <= 1
+    names = page.locator(".plx-row-name").evaluate_all(
+        """(names) => names.filter((name) => getComputedStyle(name).color !== "rgba(0, 0, 0, 0)")
+          .map((name) => name.getBoundingClientRect()).map((box) => (box.top + box.bottom) / 2)"""
+    )
+    assert all(below - above >= 10 for above, below in pairwise(names))  # no label on top of another
 
 
 def test_rows_by_keyboard(page: Page) -> None:
