@@ -49,9 +49,9 @@ def write_font(app: Sphinx, error: Exception | None) -> None:
     """Write the letters that the formulas use, and the parts that large brackets are built of."""
     if error or app.builder.format != "html":
         return
-    letters = used | {ITALICS[letter] for letter in used & ITALICS.keys()}
+    letters = {"√"} | used | {ITALICS[letter] for letter in used & ITALICS.keys()}
     font = TTFont(FONT, recalcTimestamp=False)
-    subsetter = Subsetter(Options(layout_features=[], notdef_outline=True))
+    subsetter = Subsetter(Options(layout_features=[], drop_tables=["FFTM"]))
     subsetter.populate(text="".join(sorted(letters)))
     subsetter.subset(font)
     font.flavor = "woff"

@@ -35,8 +35,8 @@ def add_to_page(app: Sphinx, page: str, template: str, context: dict[str, Any], 
     """Put the policy first, before anything that could fetch; then what reading.js and the card need."""
     context["chapters"] = chapters(app.env)
     head = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-    storage = context["pathto"]("_static/storage.js", resource=True)
-    head += f'<script src="{storage}"></script>\n'
+    if app.config.html_baseurl and page == "404":  # a server answers with it at any depth
+        head += f'<base href="{html.escape(app.config.html_baseurl)}">\n'
     if app.config.html_baseurl and doctree:
         base = app.config.html_baseurl.rstrip("/")
         card = {
@@ -49,6 +49,8 @@ def add_to_page(app: Sphinx, page: str, template: str, context: dict[str, Any], 
         head += "".join(
             f'<meta property="{name}" content="{html.escape(value)}">\n' for name, value in card.items()
         )
+    storage = context["pathto"]("_static/storage.js", resource=True)
+    head += f'<script src="{storage}"></script>\n'
     context["metatags"] = head + context.get("metatags", "")
 
 

@@ -58,7 +58,8 @@ class _Images(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
-        if tag == "img" and not (found.get("alt") or "").strip():
+        # where there are no words, docutils gives the address of the picture
+        if tag == "img" and (found.get("alt") or "").strip() in ("", found.get("src")):
             self.silent.append(str(found.get("src"))[:80])
 
 

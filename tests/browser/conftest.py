@@ -36,7 +36,7 @@ def watched_page(context: BrowserContext, complaints: list[str]) -> Page:
 
     def only_local(route: Any) -> None:
         address = urlparse(route.request.url)
-        if address.scheme in ("data", "blob", "about") or address.hostname == "127.0.0.1":
+        if address.scheme in ("data", "blob", "about", "file") or address.hostname == "127.0.0.1":
             route.continue_()
         else:
             complaints.append(f"network: {route.request.url}")
