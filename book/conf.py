@@ -52,6 +52,7 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css"]
 html_js_files = [(name, {"defer": "defer"}) for name in ("tooltips.js", "reading.js")]
+html_sidebars = {"**": ["search-button-field.html", "sbt-sidebar-nav.html"]}
 html_show_search_summary = False  # it would be fetched, and no page opened as a file may fetch
 html_use_index = False
 copybutton_exclude = ".linenos, .gp, .go"

@@ -48,7 +48,8 @@ def test_a_page_is_accessible_and_reaches_for_nothing(
     reader.emulate_media(color_scheme=scheme)
     open_page(reader, book, name)
     assert reader.evaluate("document.documentElement.dataset.theme") == scheme
-    found = Axe().run(reader).response["violations"]
+    # It would fetch the stylesheets, which the page's policy forbids and axe can do without.
+    found = Axe().run(reader, options={"preload": False}).response["violations"]
     assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found] == []
 
 
@@ -123,14 +124,13 @@ def test_search_finds_a_page_without_a_server(reader: Page, book: Path) -> None:
     assert Path(reader.url.split("?")[0].split("#")[0]).stem == "04_loss"
 
 
-def test_the_notebook_can_be_downloaded(reader: Page, book: Path) -> None:
-    open_page(reader, book, "03_model")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_offers_its_notebook(reader: Page, book: Path, name: str) -> None:
+    open_page(reader, book, name)
     reader.get_by_text("Open this page in JupyterLab").click()
-    with reader.expect_download() as download:
-        reader.get_by_role("link", name="Download the notebook 03_model.ipynb").click()
-    assert download.value.suggested_filename == "03_model.ipynb"
-    got = Path(download.value.path()).read_bytes()
-    assert got == (toc.PROJECT / "chapters/03_model.ipynb").read_bytes()
+    link = reader.get_by_role("link", name=f"Download the notebook {name}.ipynb")
+    notebook = book / link.get_attribute("href")
+    assert notebook.read_bytes() == (toc.PROJECT / f"chapters/{name}.ipynb").read_bytes()
 
 
 def test_code_can_be_copied(chromium: Browser, book: Path) -> None:
@@ -147,7 +147,7 @@ def test_code_can_be_copied(chromium: Browser, book: Path) -> None:
 def test_paper_gets_the_text_and_none_of_the_tools(reader: Page, book: Path) -> None:
     reader.emulate_media(media="print")
     open_page(reader, book, "01_mask")
-    assert reader.locator("h1").last.is_visible()
+    assert reader.locator("h1:visible").all_text_contents() == ["1. The mask"]
     assert reader.locator(".plx-svg").is_visible()
     for tool in ("#reading-level", "#mark-as-read", ".copybtn", ".plx-presets", ".bd-sidebar-primary"):
         assert not reader.locator(tool).first.is_visible(), tool
