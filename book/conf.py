@@ -27,7 +27,10 @@ extensions = [
     "tooltips",
 ]
 # A chapter's page is made from its notebook; the text beside it holds no outputs.
-exclude_patterns = ["**.ipynb_checkpoints", *(f"{notebook.stem}.md" for notebook in PROJECT.glob("chapters/*.ipynb"))]
+exclude_patterns = [
+    "**.ipynb_checkpoints",
+    *(f"{notebook.stem}.md" for notebook in PROJECT.glob("chapters/*.ipynb")),
+]
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

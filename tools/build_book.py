@@ -73,8 +73,14 @@ def page_weights(out: Path) -> dict[str, tuple[int, int, int]]:
         loaded = re.findall(r'<(?:script|img|link)[^>]*? (?:src|href)="([^"#:?]+)', text)
         files = {out / path for path in loaded if (out / path).is_file() and not path.endswith(".html")}
         files |= {page, *out.glob("_static/**/fa-*.woff2")}
-        sizes = [(len(data), len(gzip.compress(data, mtime=0))) for data in (file.read_bytes() for file in files)]
-        weights[page.name] = (page.stat().st_size, sum(size for size, _ in sizes), sum(size for _, size in sizes))
+        sizes = [
+            (len(data), len(gzip.compress(data, mtime=0))) for data in (file.read_bytes() for file in files)
+        ]
+        weights[page.name] = (
+            page.stat().st_size,
+            sum(size for size, _ in sizes),
+            sum(size for _, size in sizes),
+        )
     return weights
 
 

@@ -15,7 +15,6 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
-from prefixlm_teach import widgets
 from prefixlm_teach.widgets.base import VIEW, Explorer
 
 logger = logging.getLogger(__name__)

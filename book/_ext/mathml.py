@@ -18,7 +18,9 @@ from sphinx.writers.html5 import HTML5Translator
 
 FONT = Path(mpl.get_data_path()) / "fonts/ttf/DejaVuSerif.ttf"
 # Browsers draw a letter that stands alone with the italic letters of mathematics; h came before the others.
-ITALICS = {chr(first + i): chr(italic + i) for first, italic in ((65, 0x1D434), (97, 0x1D44E)) for i in range(26)}
+ITALICS = {
+    chr(first + i): chr(italic + i) for first, italic in ((65, 0x1D434), (97, 0x1D44E)) for i in range(26)
+}
 ITALICS["h"] = "ℎ"
 used: set[str] = set()
 
@@ -27,7 +29,9 @@ def mathml(formula: str, display: str) -> str:
     """Return the MathML of a formula in LaTeX; `display` is "inline" or "block"."""
     text = convert(formula, display=display)
     text = re.sub(r"<mo>([a-z]{2,})</mo>", r"<mi>\1</mi>", text)  # max is a name, not an operator
-    text = re.sub(r"(<mi>[a-z]{2,}</mi>)(?=<m[in]>)", r'\1<mspace width="0.167em" />', text)  # log V, not logV
+    text = re.sub(
+        r"(<mi>[a-z]{2,}</mi>)(?=<m[in]>)", r'\1<mspace width="0.167em" />', text
+    )  # log V, not logV
     used.update(unescape(re.sub(r"<[^>]*>", "", text)))
     return text
 
@@ -41,7 +45,9 @@ def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:
 def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on a line of its own; on a narrow page it scrolls, by keyboard too."""
     formula = mathml(node.astext(), "block")
-    translator.body.append(f'<div class="formula" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n')
+    translator.body.append(
+        f'<div class="formula" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n'
+    )
     raise nodes.SkipNode
 
 

@@ -63,7 +63,9 @@ class _Images(HTMLParser):
             self.silent.append(str(found.get("src"))[:80])
 
 
-def refuse_silent_pictures(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def refuse_silent_pictures(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Warn, which fails the build, of each picture on the page that a screen reader could not speak of."""
     images = _Images()
     images.feed(context.get("body", ""))

@@ -33,7 +33,9 @@ def visit_explained(translator: HTML5Translator, node: explained) -> None:
         "data-until": node["until"],
         "aria-describedby": node["definition"],
     }
-    translator.body.append(translator.starttag(node, "a", "", CLASS="reference internal explained", **attributes))
+    translator.body.append(
+        translator.starttag(node, "a", "", CLASS="reference internal explained", **attributes)
+    )
 
 
 def depart_explained(translator: HTML5Translator, node: explained) -> None:
@@ -83,7 +85,9 @@ class Explain(SphinxPostTransform):
                 needed[definition] = shown
                 until = levels().get(heading, "knows-the-field")
                 link.replace_self(
-                    explained("", "", *link.children, refuri=link["refuri"], definition=definition, until=until)
+                    explained(
+                        "", "", *link.children, refuri=link["refuri"], definition=definition, until=until
+                    )
                 )
         if needed:
             spans = "".join(f'<span id="{id_}">{html.escape(text)}</span>\n' for id_, text in needed.items())

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from drawn import assert_shows
 from playwright.sync_api import Browser, Page
-from test_book import book, open_page, reader  # noqa: F401 (fixtures)
+
+from book import open_page
 
 TOKENS = ["What", "is", "the", "capital", "of", "France", "?", "Paris", "."]
 START = 7
@@ -20,7 +21,7 @@ def place_of(page: Page, p: int) -> tuple[float, float]:
     return box["x"] + THUMB / 2 + p / len(TOKENS) * (box["width"] - THUMB), box["y"] + box["height"] / 2
 
 
-def test_by_keys(reader: Page, book: Path) -> None:  # noqa: F811
+def test_by_keys(reader: Page, book: Path) -> None:
     open_page(reader, book, "01_mask")
     root, slider = reader.locator(".plx-root"), reader.get_by_role("slider")
     assert_shows(root, TOKENS, START)
@@ -33,7 +34,7 @@ def test_by_keys(reader: Page, book: Path) -> None:  # noqa: F811
         slider.press("ArrowLeft")
 
 
-def test_by_pointer(reader: Page, book: Path) -> None:  # noqa: F811
+def test_by_pointer(reader: Page, book: Path) -> None:
     open_page(reader, book, "01_mask")
     root = reader.locator(".plx-root")
     reader.get_by_role("slider").scroll_into_view_if_needed()
@@ -45,7 +46,7 @@ def test_by_pointer(reader: Page, book: Path) -> None:  # noqa: F811
     reader.mouse.up()
 
 
-def test_by_touch(chromium: Browser, book: Path) -> None:  # noqa: F811
+def test_by_touch(chromium: Browser, book: Path) -> None:
     context = chromium.new_context(has_touch=True, viewport={"width": 390, "height": 844})
     page = context.new_page()
     open_page(page, book, "01_mask")
@@ -56,18 +57,20 @@ def test_by_touch(chromium: Browser, book: Path) -> None:  # noqa: F811
     context.close()
 
 
-def test_the_focus_goes_through_it_in_order(reader: Page, book: Path) -> None:  # noqa: F811
+def test_the_focus_goes_through_it_in_order(reader: Page, book: Path) -> None:
     open_page(reader, book, "01_mask")
     reader.get_by_role("slider", name="Prefix length p").focus()
     order = []
     for _ in range(4):
         reader.keyboard.press("Tab")
-        order.append(reader.evaluate("document.activeElement.textContent || document.activeElement.className"))
+        order.append(
+            reader.evaluate("document.activeElement.textContent || document.activeElement.className")
+        )
     assert order == ["Causal", "Half", "Bidirectional", TOKENS[0]]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_follows_the_pages_colours(reader: Page, book: Path, scheme: str) -> None:  # noqa: F811
+def test_it_follows_the_pages_colours(reader: Page, book: Path, scheme: str) -> None:
     other = "dark" if scheme == "light" else "light"
     reader.emulate_media(color_scheme=other)
     open_page(reader, book, "01_mask")
@@ -75,5 +78,3 @@ def test_it_follows_the_pages_colours(reader: Page, book: Path, scheme: str) -> 
     reader.get_by_role("button", name=scheme.title(), exact=True).click()
     ink = reader.locator(".plx-root").evaluate("(root) => getComputedStyle(root).color")
     assert ink == ("rgb(230, 232, 234)" if scheme == "dark" else "rgb(31, 35, 40)")
-
-
