@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from check_pairs import order_complaints, pair_complaints
 from nbclient.exceptions import CellExecutionError
-from notebooks import read_notebook
+from nbformat.v4 import new_output
+from notebooks import is_progress_bar, read_notebook
 from run_chapters import bring_up_to_date
 
 HEAD = """---
@@ -91,6 +92,13 @@ def test_a_run_is_repeatable_and_only_code_makes_it_stale(
     assert any("holds outputs of other code" in complaint for complaint in pair_complaints(page))
     assert bring_up_to_date(page, rerun=False)
     assert "['b', 'c']" in notebook.read_text(encoding="utf-8")
+
+
+def test_a_warning_beside_a_bar_is_kept_for_the_check_to_find() -> None:
+    bar = "100%|##########| 2/2 [00:00<00:00, 51.2it/s]\n"
+    assert is_progress_bar(new_output("stream", name="stderr", text=bar))
+    assert not is_progress_bar(new_output("stream", name="stderr", text=bar + "UserWarning: old\n"))
+    assert not is_progress_bar(new_output("stream", name="stdout", text=bar))
 
 
 def test_a_chapter_that_raises_leaves_its_notebook_as_it_was(page: Path) -> None:
