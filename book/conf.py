@@ -45,6 +45,7 @@ html_theme_options = {
     "article_footer_items": ["chapter-end.html"],
     "footer_content_items": ["copyright.html"],
     "home_page_in_toc": True,
+    "navbar_persistent": [],
     "primary_sidebar_end": ["reading-tools.html"],
     "use_download_button": False,  # chapter-end.html has the notebook
     "shorten_urls": False,  # a link is called what the page calls it

@@ -21,7 +21,7 @@ FONT = Path(mpl.get_data_path()) / "fonts/ttf/DejaVuSerif.ttf"
 ITALICS = {
     chr(first + i): chr(italic + i) for first, italic in ((65, 0x1D434), (97, 0x1D44E)) for i in range(26)
 }
-ITALICS["h"] = "ℎ"
+ITALICS["h"] = "\N{PLANCK CONSTANT}"
 used: set[str] = set()
 
 

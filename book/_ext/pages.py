@@ -13,8 +13,9 @@ from sphinx.environment import BuildEnvironment
 
 # `file:` is the page's own origin when it is opened from a disk. Explorers load from a Blob.
 POLICY = (
-    "default-src 'none'; script-src 'self' file: blob: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; "
-    "img-src 'self' file: data:; font-src 'self' file:; base-uri 'self'; form-action 'self' file:"
+    "default-src 'none'; script-src 'self' file: blob: 'unsafe-inline'; "
+    "style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; font-src 'self' file:; "
+    "base-uri 'self'; form-action 'self' file:"
 )
 CARD = "images/explorer.png"  # of the chapters
 

@@ -1,4 +1,4 @@
-"""The book is made alike each time, from what is there now, and not at all when something is wrong with it."""
+"""The book is made alike each time, from what is there now, and not at all when something is wrong."""
 
 import json
 import os
@@ -89,7 +89,11 @@ def test_a_book_without_an_address_has_no_sitemap_and_no_card(made: Path) -> Non
 def test_whatever_is_wrong_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     folder = copy_of_the_handbook(tmp_path / "wrong")
     page = folder / "chapters/notation.md"
-    wrong = "\n[x](glossary.md#no-such-term) [y](references.md#nobody2099) [z](05_nothing.ipynb)\n\n![](images/explorer.png)\n"
+    wrong = """
+[x](glossary.md#no-such-term) [y](references.md#nobody2099) [z](05_nothing.ipynb)
+
+![](images/explorer.png)
+"""
     page.write_text(page.read_text(encoding="utf-8") + wrong, encoding="utf-8")
     levels = folder / "book/levels.yml"
     levels.write_text(levels.read_text(encoding="utf-8") + "  - no such level term\n", encoding="utf-8")

@@ -85,6 +85,19 @@ def test_the_more_a_reader_knows_the_fewer_terms_are_explained(reader: Page, boo
     assert reader.locator("a.explained.known").count() > 0
 
 
+def test_on_a_phone_the_tools_are_in_the_drawer(reader: Page, book: Path) -> None:
+    reader.set_viewport_size({"width": 390, "height": 844})
+    open_page(reader, book, "01_mask")
+    tools = reader.get_by_label("Explain terms to a reader who")
+    expect(tools).to_be_hidden()
+    reader.get_by_role("button", name="Toggle primary sidebar").click()
+    tools.select_option("knows the field")
+    expect(reader.get_by_role("link", name="2. Attention").first).to_be_visible()
+    reader.keyboard.press("Escape")
+    expect(tools).to_be_hidden()
+    assert reader.locator("a.explained.known").count() > 0
+
+
 def test_a_chapter_marked_as_read_is_marked_everywhere_until_unmarked(reader: Page, book: Path) -> None:
     open_page(reader, book, "02_attention")
     button = reader.get_by_role("button", name="I have read this chapter")
