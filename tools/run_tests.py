@@ -26,9 +26,19 @@ KINDS = {
     "nbval": [[*PYTEST, *IN_TWO, "--nbval", "--nbval-sanitize-with=tools/nbval_sanitize.cfg", "chapters"]],
     "pairs": [["tools/check_pairs.py"]],
     "make": [[*PYTEST, "tests/make"]],
-    "browser": [["tools/browser.py"], [*PYTEST, "tests/browser"]],
+    "browser": [["tools/browser.py"], [*PYTEST, "tests/browser", "--ignore-glob=*/test_book*"]],
 }
-LONG_KINDS = {"book": [[*PYTEST, "tests/book"]], "long": [[*PYTEST, "tests/long"]]}
+LONG_KINDS = {
+    "book": [
+        ["tools/browser.py"],
+        [
+            *PYTEST,
+            "tests/book",
+            *(f"tests/browser/test_book{part}.py" for part in ("", "_explorer", "_tools")),
+        ],
+    ],
+    "long": [[*PYTEST, "tests/long"]],
+}
 
 
 def run_kind(commands: list[list[str]]) -> bool:

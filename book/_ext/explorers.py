@@ -6,7 +6,6 @@ notebook ran. `_static/explorers.js` mounts them.
 """
 
 import json
-from html import unescape
 from typing import Any
 
 from docutils import nodes
@@ -38,7 +37,7 @@ class KeepExplorers(SphinxPostTransform):
             shown = form(bundle, VIEW)
             if shown is None:
                 continue
-            view = json.loads(unescape(shown.astext().partition(">")[2].rpartition("<")[0]))
+            view = json.loads(shown.astext().partition(">")[2].rpartition("<")[0])
             image = described_png(bundle)
             if view.get("explorer") not in EXPLORERS or image is None:
                 logger.warning("a widget that is no explorer, or has no picture: %s", view, location=bundle)

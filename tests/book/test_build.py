@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 import toc
 
 MARK = "// changed after the notebook ran"
+VIEW = "application/vnd.jupyter.widget-view+json"
+HARD = ["<script>alert(1)</script>", '"quoted"', "&lt;", "</SCRIPT >", "<!--", "🙂", "שלום", "w" * 300, "\\n"]
 
 
 def copy_of_the_handbook(folder: Path) -> Path:
@@ -37,6 +40,16 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def with_hard_tokens(path: Path) -> None:
+    """Put tokens that could break a page into a notebook's explorer and its words."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
+    (shown,) = [output["data"] for output in outputs if VIEW in output.get("data", {})]
+    shown[VIEW]["state"] = {"tokens": HARD, "prefix_len": 4}
+    shown["text/plain"] = " ".join(HARD)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the handbook with its book made."""
@@ -57,6 +70,7 @@ def test_two_builds_in_two_places_are_alike_byte_for_byte(made: Path, tmp_path: 
 
 def test_changed_javascript_is_in_the_next_book_and_no_notebook_ran(made: Path, tmp_path: Path) -> None:
     changed = copy_of_the_handbook(tmp_path / "changed")
+    with_hard_tokens(changed / "chapters/01_mask.ipynb")
     notebooks = files(changed / "chapters")
     shutil.copytree(made / "build/book", changed / "build/book")
     script = changed / "prefixlm_teach/widgets/grid.js"
@@ -70,6 +84,13 @@ def test_changed_javascript_is_in_the_next_book_and_no_notebook_ran(made: Path, 
     assert MARK not in (made / "build/book/01_mask.html").read_text(encoding="utf-8")
     assert files(changed / "chapters") == notebooks
     assert not (changed / "build/book/left over.html").exists()
+
+    # Its explorer holds hard tokens.
+    state = re.search(r'data-explorer="split">(.*?)</script>', page, re.DOTALL)
+    assert state
+    assert json.loads(state[1])["tokens"] == HARD
+    assert page.count("alert(1)") == 2, "in the state and in the alternative text"
+    assert "<script>alert(1)" not in page
 
     # This build also knows where it will stand.
     assert f'<meta property="og:image" content="{base}_static/card.png">' in page
@@ -102,7 +123,7 @@ def test_whatever_is_wrong_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
     pictures = [output["data"] for output in outputs if "image/png" in output.get("data", {})]
     pictures[0] |= {"text/plain": "<Figure size 640x480 with 1 Axes>"}
-    pictures[1] |= {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}}
+    pictures[1] |= {VIEW: {"model_id": "x"}}
     path.write_text(json.dumps(notebook), encoding="utf-8")
     ran = make_book(folder)
     assert ran.returncode != 0

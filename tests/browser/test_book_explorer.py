@@ -3,13 +3,16 @@
 from pathlib import Path
 
 import pytest
-from drawn import assert_shows
+from drawn import assert_shows, read
+from explorers import script_json
 from playwright.sync_api import Browser, Page
 
 from book import open_page
+from prefixlm_teach import SplitExplorer
 
 TOKENS = ["What", "is", "the", "capital", "of", "France", "?", "Paris", "."]
 START = 7
+HARD = ["<script>alert(1)</script>", '"quoted"', "&lt;", "</SCRIPT >", "<!--", "🙂", "שלום", "w" * 300]
 VALUES = range(len(TOKENS) + 1)
 THUMB = 16
 
@@ -55,6 +58,18 @@ def test_by_touch(chromium: Browser, book: Path) -> None:
         page.touchscreen.tap(*place_of(page, p))
         assert_shows(page.locator(".plx-root"), TOKENS, p)
     context.close()
+
+
+def test_hard_tokens_are_shown_as_text(reader: Page, book: Path) -> None:
+    page = (book / "01_mask.html").read_text(encoding="utf-8")
+    state = script_json(SplitExplorer(HARD, 4).state())
+    before, tag, rest = page.partition('data-explorer="split">')
+    (book / "hard.html").write_text(before + tag + state + rest[rest.index("</script>") :], encoding="utf-8")
+    reader.on("dialog", lambda dialog: pytest.fail(f"a token ran as a script: {dialog.message}"))
+    open_page(reader, book, "hard")
+    assert_shows(reader.locator(".plx-root"), HARD, 4)
+    assert read(reader.locator(".plx-root"))["tokens"] == HARD
+    assert reader.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_focus_goes_through_it_in_order(reader: Page, book: Path) -> None:
