@@ -5,6 +5,7 @@ those (`python tools/run_tests.py units nbval`).
 """
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -63,6 +64,15 @@ def main() -> int:
         parser.error(
             f"no kind of check is called {', '.join(sorted(unknown))}; there are {', '.join(every)}."
         )
+    if missing := [
+        name for name in ("ruff", "mypy", "pytest", "nbval") if not importlib.util.find_spec(name)
+    ]:
+        print(
+            f"{', '.join(missing)} cannot be found by {sys.executable}. The checks need more than "
+            'reading does: run `make test` once, or pip install -c requirements.lock -e ".[test]"',
+            file=sys.stderr,
+        )
+        return 1
     took = {}
     for kind in asked.kinds or (every if asked.all else KINDS):
         print(f"== {kind}", flush=True)

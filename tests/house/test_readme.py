@@ -1,6 +1,9 @@
 """The README says what is so: its picture, its links, its commands."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import make_readme_picture
 import pytest
@@ -9,6 +12,13 @@ import yaml
 
 from prefixlm_teach import SplitExplorer
 
+RUN_WITHOUT_CHECKS = """
+import sys, types
+sys.path.insert(0, sys.argv.pop())
+sys.modules["toc"] = types.ModuleType("toc")
+import run_tests
+sys.exit(run_tests.main())
+"""
 README = (toc.PROJECT / "README.md").read_text(encoding="utf-8")
 
 
@@ -39,3 +49,17 @@ def test_the_citation_has_the_packages_version() -> None:
     project = (toc.PROJECT / "pyproject.toml").read_text(encoding="utf-8")
     assert f'version = "{citation["version"]}"' in project
     assert citation["authors"] == [{"name": "The Prefix LM Handbook authors"}]
+
+
+def test_checks_that_are_not_installed_are_named(tmp_path: Path) -> None:
+    # An interpreter without site-packages stands for one where only reading was installed.
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", RUN_WITHOUT_CHECKS, str(toc.PROJECT / "tools")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "ruff, mypy, pytest, nbval cannot be found" in done.stderr
+    assert "make test" in done.stderr
