@@ -26,8 +26,8 @@ UNUSED = (
     "_static/**/*.map",
     "_static/**/fa-brands-400.*",
     "_static/*.html",
-    "_static/images/*",
-    "_static/locales/**/*.*",
+    "_static/images",
+    "_static/locales",
     "_static/scripts/fontawesome.js*",
 )
 
@@ -52,8 +52,8 @@ def build(out: Path = OUT) -> int:
         if finished.returncode:
             return finished.returncode
         for pattern in UNUSED:
-            for file in made.glob(pattern):
-                file.unlink()
+            for path in made.glob(pattern):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(made, out)
     return 0
