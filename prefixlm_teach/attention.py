@@ -36,7 +36,7 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
         TypeError, ValueError: a kind, shape, dtype or device does not fit.
     """
     check_queries(q, k, mask)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (..., T, T)
+    scores = q / math.sqrt(q.size(-1)) @ k.transpose(-2, -1)  # (..., T, T)
     blind = ~mask.any(-1, keepdim=True)  # (..., T, 1) queries that may see nothing
     scores = scores.masked_fill(~(mask | blind), float("-inf"))
     return scores.softmax(-1).masked_fill(blind, 0.0)

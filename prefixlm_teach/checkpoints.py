@@ -11,7 +11,13 @@ from safetensors.torch import save_file
 
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.model import Block, TinyPrefixLM
-from prefixlm_teach.word_arguments import check_file, check_known, check_new_file, check_vocabulary_fits
+from prefixlm_teach.word_arguments import (
+    check_file,
+    check_float32,
+    check_known,
+    check_new_file,
+    check_vocabulary_fits,
+)
 
 FOLDER = Path(__file__).with_name("weights")
 
@@ -26,12 +32,13 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
         made: how it was made: script, seed, steps, versions, what you like.
 
     Raises:
-        TypeError: `path` is not a `pathlib.Path`.
+        TypeError: `path` is not a `pathlib.Path`, or a weight is not float32.
         ValueError: the vocabulary has more or fewer symbols than the model has ids.
         FileNotFoundError: the folder of `path` is not there.
     """
     check_new_file(path)
     check_vocabulary_fits(len(vocabulary), model.vocab_size)
+    check_float32(model)
     metadata = {"config": _config_of(model), "symbols": vocabulary.symbols, "made": made}
     save_file(model.state_dict(), path, metadata={key: json.dumps(value) for key, value in metadata.items()})
 
@@ -73,7 +80,9 @@ def load_checkpoint(name: str | Path = "g2p_prefix") -> tuple[TinyPrefixLM, Voca
             weights = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
         model = TinyPrefixLM(**metadata["config"])
         model.load_state_dict(weights)
-        return model.eval(), Vocabulary(metadata["symbols"])
+        vocabulary = Vocabulary(metadata["symbols"])
+        check_vocabulary_fits(len(vocabulary), model.vocab_size)
+        return model.eval(), vocabulary
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         message = f"{name} is damaged, or it is no checkpoint that save_checkpoint wrote"
         raise ValueError(message) from error

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from prefixlm_teach.arguments import check_int
-from prefixlm_teach.word_arguments import check_known, check_pairs, check_words
+from prefixlm_teach.word_arguments import check_known, check_pairs, check_sounds, check_spelling, check_words
 
 PAD, SEP, END = "<pad>", "<sep>", "<end>"
 LETTERS = (*string.ascii_lowercase, "'")
@@ -112,6 +112,8 @@ def split_of(word: str) -> Split:
 
     A possessive goes where its noun goes ("cat's" with "cat"), so that no test word was all but trained on.
     """
+    check_words([word])
+    check_spelling([word], LETTERS)
     stem = word.removesuffix("'s").removesuffix("'")
     bucket = int.from_bytes(hashlib.sha256(stem.encode()).digest()[:8], "big") % 20
     return "validation" if bucket == 18 else "test" if bucket == 19 else "train"
@@ -161,6 +163,8 @@ def make_batch(pairs: Sequence[tuple[str, Pronunciation]], vocabulary: Vocabular
         ValueError: there is no word, or one holds a symbol that the vocabulary does not know.
     """
     check_pairs(pairs)
+    check_spelling([word for word, _ in pairs], LETTERS)
+    check_sounds(pairs, {*VOWELS, *CONSONANTS})
     examples = [vocabulary.encode([*word, SEP, *said, END]) for word, said in pairs]
     return _pad(examples, [len(word) + 1 for word, _ in pairs], vocabulary, left=False)
 
@@ -171,6 +175,7 @@ def make_prompts(words: Sequence[str], vocabulary: Vocabulary) -> Batch:
     It is padded on the left, so that the answers can be appended; otherwise as `make_batch`.
     """
     check_words(words)
+    check_spelling(words, LETTERS)
     examples = [vocabulary.encode([*word, SEP]) for word in words]
     return _pad(examples, [len(example) for example in examples], vocabulary, left=True)
 

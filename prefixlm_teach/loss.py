@@ -52,7 +52,8 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
             column 0 is never scored, whatever it is: no row stands before it.
 
     Returns:
-        A scalar in nats per scored token: the mean over the whole batch, not a mean of means.
+        A scalar in nats per scored token, in float32 (float64 for float64 logits): the mean over the whole
+        batch, not a mean of means.
 
     Raises:
         TypeError, ValueError: a kind, shape, device or id is wrong, or no label at all would be scored.
@@ -61,6 +62,7 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
     check_label_ids(labels, logits.size(-1), IGNORE)
     check_some_label(labels[:, 1:], IGNORE)
     guesses = logits[:, :-1].flatten(0, 1)  # (B * (T - 1), V)
+    guesses = guesses.to(torch.promote_types(guesses.dtype, torch.float32))  # a sum in float16 overflows
     wanted = labels[:, 1:].flatten().long()  # (B * (T - 1),)
     return F.cross_entropy(guesses, wanted, ignore_index=IGNORE)
 
@@ -77,8 +79,8 @@ def compute_prefix_lm_loss(
         valid: (B, T) booleans, False at padding.
 
     Returns:
-        A scalar in nats per target token. An example of n real tokens counts n - max(p, 1) times; one
-        without a target contributes nothing.
+        A scalar in nats per target token, in float32 (float64 for float64 logits). An example of n real
+        tokens counts n - max(p, 1) times; one without a target contributes nothing.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind, shape, device or range, or no example has a

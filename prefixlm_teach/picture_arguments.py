@@ -96,6 +96,17 @@ def check_weights(weights: Any) -> None:
         raise ValueError("weights must be from 0 to 1, as softmax gives them, and none may be NaN")
 
 
+def check_nothing_blocked(weights: Tensor, mask: Tensor) -> None:
+    """Raise if `weights`, (T, T) or (H, T, T), look where the (T, T) `mask` blocks."""
+    leaks = ((weights > 1e-6) & ~mask).nonzero()
+    if len(leaks):
+        *_, q, k = leaks[0].tolist()
+        raise ValueError(
+            f"row {q} looks at column {k}, which mask blocks: the model works under another mask. "
+            "Leave mask out to see where it looks"
+        )
+
+
 def check_losses(losses: Any) -> None:
     """Raise unless `losses` is a sequence of finite numbers, at least one."""
     if not isinstance(losses, Sequence) or isinstance(losses, str):

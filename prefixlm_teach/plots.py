@@ -36,6 +36,7 @@ from prefixlm_teach.drawing import (
 from prefixlm_teach.picture_arguments import (
     check_losses,
     check_masks,
+    check_nothing_blocked,
     check_one_mask_picture,
     check_split_of,
     check_tokens,
@@ -161,6 +162,7 @@ def plot_attention(
     check_tokens(tokens, weights.size(-1))
     if mask is not None:
         check_one_mask_picture(mask, weights.size(-1))
+        check_nothing_blocked(weights, mask.reshape(mask.shape[-2:]))
     maps = weights.detach().cpu().float().reshape(-1, *weights.shape[-2:])
     names = [f"Head {h}" for h in range(len(maps))] if weights.ndim == 3 else [title or ""]
     highest = max(float(maps.max()), 1e-6)

@@ -10,7 +10,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
 from tqdm import tqdm
 
-from prefixlm_teach.arguments import check_int, check_rate
+from prefixlm_teach.arguments import check_finite_loss, check_int, check_rate
 from prefixlm_teach.data import Batch
 from prefixlm_teach.loss import compute_prefix_lm_loss
 
@@ -34,7 +34,7 @@ def train(
 
     Raises:
         TypeError: `steps` or `lr` is no number.
-        ValueError: `steps` is below 20, `lr` is not above 0, or `batches` runs out.
+        ValueError: `steps` is below 20, `lr` is not above 0, or `batches` runs out, or a loss is not finite.
     """
     check_int("steps", steps, minimum=20)
     check_rate("lr", lr)
@@ -52,6 +52,7 @@ def train(
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
+            check_finite_loss(losses[-1], step=len(losses))
             bar.set_postfix(loss=f"{losses[-1]:.2f}")
     if len(losses) < steps:
         raise ValueError(f"the batches ran out after {len(losses)} of {steps} steps")

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.arguments import kind_of
@@ -43,6 +44,27 @@ def check_pairs(pairs: Any) -> None:
     for word, said in pairs:
         if isinstance(said, str) or not isinstance(said, Sequence):
             raise TypeError(f"pairs must say {word!r} as a tuple of phonemes, not as {kind_of(said)}")
+
+
+def check_spelling(words: Iterable[str], letters: Container[str]) -> None:
+    """Raise if a word holds anything but `letters`: an upper-case K, say, would be taken for a phoneme."""
+    for word in words:
+        check_known(f"letter in {word!r}:", word, letters, "words are spelt with a to z and apostrophes")
+
+
+def check_sounds(pairs: Iterable[tuple[str, Sequence[str]]], phonemes: Container[str]) -> None:
+    """Raise if a pronunciation holds anything but `phonemes`."""
+    for word, said in pairs:
+        check_known(f"phoneme in {word!r}:", said, phonemes, "they are the dictionary's, without stress")
+
+
+def check_float32(model: nn.Module) -> None:
+    """Raise unless every weight of `model` is float32."""
+    for name, weight in model.named_parameters():
+        if weight.dtype != torch.float32:
+            raise TypeError(
+                f"model holds {name} in {weight.dtype}, but a file holds float32: use model.float()"
+            )
 
 
 def check_eval_mode(model: nn.Module) -> None:

@@ -191,3 +191,10 @@ def test_a_blind_row_makes_no_nan_even_on_the_way_back() -> None:
     q, k, v = torch.randn(3, 1, 2, 4, 8, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):
         plain_attention(q, k, v, mask).sum().backward()
+
+
+def test_large_queries_and_keys_stay_finite_in_float16() -> None:
+    q = torch.full((1, 1, 4, 64), 40.0, dtype=torch.float16)  # the product, 102400, is beyond float16
+    mask = causal_mask(4)
+    fused = F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+    assert torch.allclose(plain_attention(q, q, q, mask), fused)

@@ -295,7 +295,7 @@ def test_a_model_elsewhere_is_named() -> None:
         TinyPrefixLM(V, D, H, 1, 6).to("meta")(TOKENS, 2)
 
 
-@pytest.mark.parametrize("words", [["Cat"], ["über"], ["a b"]])
+@pytest.mark.parametrize("words", [["Cat"], ["TV"], ["über"], ["a b"]])
 def test_letters_outside_the_vocabulary_are_named(words: list[str]) -> None:
-    with pytest.raises(ValueError, match="unknown symbol"):
+    with pytest.raises(ValueError, match="unknown letter in"):
         pronounce(SPEAKER, g2p_vocabulary(), words)

@@ -122,3 +122,10 @@ def test_the_package_brings_one_checkpoint_under_3_mb_that_knows_unseen_words() 
     answers = pronounce(model, vocabulary, words)
     right = sum(answer in load_words()[word] for word, answer in zip(words, answers, strict=True))
     assert right / len(words) > 0.5
+
+
+def test_a_model_in_another_precision_is_refused(tmp_path: Path) -> None:
+    model, vocabulary = load_checkpoint()
+    with pytest.raises(TypeError, match=r"in torch.float64, but a file holds float32: use model.float\(\)"):
+        save_checkpoint(tmp_path / "double.safetensors", model.double(), vocabulary, made={})
+    assert not list(tmp_path.iterdir())

@@ -241,3 +241,15 @@ def test_a_training_batch_has_the_words_of_its_split_only() -> None:
     for row, p in enumerate(batch.prefix_len.tolist()):
         assert split_of("".join(spell(batch, row)[: p - 1])) == "validation"
     assert len(batch.tokens) == 32
+
+
+def test_a_word_in_capitals_is_refused_not_put_in_another_split() -> None:
+    assert split_of("cat") == "test"
+    with pytest.raises(ValueError, match="unknown letter in 'Cat': 'C'"):
+        split_of("Cat")
+
+
+@pytest.mark.parametrize("said", [("k", "a", "t"), ("<end>",)])
+def test_a_pronunciation_is_made_of_phonemes(said: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="unknown phoneme in 'cat'"):
+        make_batch([("cat", said)], g2p_vocabulary())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from hypothesis import assume, given
@@ -195,3 +197,12 @@ def test_a_split_may_be_a_number_or_a_tensor(p: Tensor) -> None:
     logits, tokens = guess(2, 5)
     loss = compute_prefix_lm_loss(logits, tokens, 2)
     assert torch.equal(compute_prefix_lm_loss(logits, tokens, p), loss)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_logits_lose_nothing_in_the_sum(dtype: torch.dtype) -> None:
+    tokens = torch.zeros(4, 12_000, dtype=torch.int64)
+    logits = torch.zeros(4, 12_000, 8, dtype=dtype)  # 48,000 times log(8): beyond float16's 65504
+    loss = compute_prefix_lm_loss(logits, tokens, 1)
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(math.log(8), rel=1e-5)

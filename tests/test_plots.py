@@ -322,3 +322,9 @@ def test_bad_input_is_named_before_anything_is_drawn(
     with pytest.raises(error) as raised:
         call()
     assert words in str(raised.value)
+
+
+def test_weights_that_look_where_the_mask_blocks_are_refused_not_painted_over() -> None:
+    everywhere = torch.full((2, 4, 4), 0.25)
+    with pytest.raises(ValueError, match="row 0 looks at column 1, which mask blocks"):
+        plot_attention(everywhere, list("abcd"), mask=causal_mask(4))

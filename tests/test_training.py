@@ -146,3 +146,8 @@ def test_it_takes_no_batch_more_than_it_needs() -> None:
 def test_batches_that_run_out_are_an_error(have: int) -> None:
     with pytest.raises(ValueError, match=f"ran out after {have} of 20 steps"):
         train(fresh(), map(copy_task, range(have)), steps=20, progress=False)
+
+
+def test_training_that_leaves_the_numbers_stops_and_says_so() -> None:
+    with pytest.raises(ValueError, match=r"the loss of step \d+ is nan: use a smaller lr"):
+        train(fresh(), repeat(copy_task()), steps=40, lr=1e6, progress=False)

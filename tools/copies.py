@@ -3,8 +3,8 @@
 `update_copies()` lays the pages of `_toc.yml` (the notebook of a chapter, the text of any other page), their
 images and the table of contents in a folder of the reader's own. A manifest in that folder holds the hash of
 every file as it was laid there: a file that still has that hash is untouched and is renewed when the handbook
-changes; any other is the reader's and stays as it is. A notebook counts as touched once a cell was edited or
-run; what JupyterLab writes into a notebook that was only opened does not count.
+changes; any other is the reader's and stays as it is. A notebook counts as touched once a cell was edited,
+tagged or run, or its metadata changed; what JupyterLab writes into a notebook that was only opened does not.
 """
 
 import hashlib
@@ -12,10 +12,12 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import nbformat
 import toc
+from notebooks import read_notebook
 
 MANIFEST = ".handbook.json"
+COUNTED = ("cell_type", "source", "outputs", "attachments")  # of a cell, beside its tags
+WRITTEN_BY_JUPYTERLAB = {"kernelspec", "language_info", "widgets"}  # unasked, in a notebook's metadata
 
 
 @dataclass
@@ -73,7 +75,7 @@ def update_copies(project: Path, copies: Path) -> Report:
     for name, source in current.items():
         target = copies / name
         new, started_from = _hash(source), laid.get(name, "")
-        present = _hash(target) if target.is_file() else None
+        present = _hash(target) if target.exists() else None
         now[name] = new
         if present is None:
             _write(target, source.read_bytes())
@@ -112,14 +114,18 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _hash(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"  # the reader's: no file of the handbook has this hash
     content = path.read_bytes()
     if path.suffix == ".ipynb":
         try:
-            cells = nbformat.reads(content.decode(), as_version=4).cells
-        except (ValueError, nbformat.ValidationError):
+            notebook = read_notebook(path)
+        except ValueError:
             pass  # not a notebook any more: its bytes count
         else:
-            content = json.dumps(
-                [[cell.source, cell.get("outputs"), cell.cell_type] for cell in cells]
-            ).encode()
+            cells = [
+                [cell.metadata.get("tags"), *(cell.get(key) for key in COUNTED)] for cell in notebook.cells
+            ]
+            own = {key: value for key, value in notebook.metadata.items() if key not in WRITTEN_BY_JUPYTERLAB}
+            content = json.dumps([cells, own], sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()

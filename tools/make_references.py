@@ -8,13 +8,16 @@ JupyterLab opens a linked page at its top and goes no further, so the page begin
 """
 
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from pybtex.database import Entry, Person, parse_string
+from pybtex.exceptions import PybtexError
 from pybtex.plugin import find_plugin
 from pybtex.richtext import Text
+from pybtex.style.template import FieldIsMissing
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 ALL_NAMED = 6  # authors; of more, the first three are named
@@ -33,18 +36,22 @@ def read_bib(text: str) -> dict[str, Entry]:
     """Return the entries of a BibTeX text by key, in the order of their keys.
 
     Raises:
-        ValueError: a key holds anything but lower-case letters, digits and hyphens.
+        ValueError: a key holds anything but lower-case letters, digits and hyphens; an entry has no title, or
+            authors and no year.
         pybtex.exceptions.PybtexError: the text is not BibTeX, or a key comes twice.
     """
     entries = parse_string(text, "bibtex").entries
-    for key in entries:
+    for key, entry in entries.items():
         if not re.fullmatch(r"[a-z0-9-]+", key):
             raise ValueError(f"the key {key!r} may hold only lower-case letters, digits and hyphens.")
+        for field in ("title", "year") if entry.persons else ("title",):
+            if field not in entry.fields:
+                raise ValueError(f"the entry {key} lacks its {field}.")
     return {key: entries[key] for key in sorted(entries)}
 
 
 def references_page(bib: str) -> str:
-    """Return the Markdown of the references page for a BibTeX text; errors as in `read_bib`."""
+    """Return the Markdown of the references page for a BibTeX text; errors as in `read_bib` and `section`."""
     entries = read_bib(bib)
     threads = {key: entry for key, entry in entries.items() if is_thread(entry)}
     texts = {key: entry for key, entry in entries.items() if key not in threads}
@@ -84,16 +91,30 @@ def label(entry: Entry) -> str:
 
 
 def section(key: str, entry: Entry) -> str:
-    """Return the heading of an entry and what pybtex says of it, as Markdown."""
+    """Return the heading of an entry and what pybtex says of it, as Markdown.
+
+    Raises:
+        ValueError: pybtex does not know the entry's type, or misses a field that this type needs.
+    """
     authors = entry.persons.get("author", [])
     named = authors if len(authors) <= ALL_NAMED else [*authors[:3], Person("others")]
     shown = Entry(entry.type, fields=entry.fields, persons={"author": named})
     style: Any = find_plugin("pybtex.style.formatting", "unsrt")()
     backend: Any = find_plugin("pybtex.backends", "markdown")()
-    text = style.format_entry(key, shown).text.render(backend)
+    if not hasattr(style, f"get_{entry.type}_template"):
+        raise ValueError(f"the entry {key} is of a type that BibTeX does not have: @{entry.type}.")
+    try:
+        text = style.format_entry(key, shown).text.render(backend)
+    except FieldIsMissing as error:
+        raise ValueError(
+            f"the entry {key} lacks its {error.field_name}, which an @{entry.type} has."
+        ) from error
     return f"### {key}\n\n{text}\n"
 
 
 if __name__ == "__main__":
-    page = references_page((CHAPTERS / "references.bib").read_text(encoding="utf-8"))
+    try:
+        page = references_page((CHAPTERS / "references.bib").read_text(encoding="utf-8"))
+    except (ValueError, PybtexError) as error:
+        sys.exit(f"references.bib: {error}")
     (CHAPTERS / "references.md").write_text(page, encoding="utf-8", newline="\n")

@@ -1,7 +1,8 @@
 """What the runner, the checks and nbval agree on about an executed chapter.
 
-A chapter's notebook is its text (`.md`, MyST) plus outputs, and the hash of the code cells that made them.
-What differs from run to run (progress bars, widget state, random cell ids) is left out.
+A chapter's notebook is its text (`.md`, MyST) plus outputs, the hash of the code cells that made them, and
+the hash of all its cells, by which an edit of the notebook itself is noticed. What differs from run to run
+(progress bars, widget state, random cell ids) is left out.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+from jupytext.myst import MystMetadataParsingError
 from nbformat import NotebookNode
 
 # Chapters run side by side on few cores, and sets of strings must print in the same order every time.
@@ -22,8 +24,16 @@ _BAR = re.compile(r"\d+%\||\d+it \[")
 
 
 def read_text(page: Path) -> NotebookNode:
-    """Read a chapter's text as a notebook without outputs, with cell ids that are the same every time."""
-    notebook = jupytext.read(page, fmt="md:myst")
+    """Read a chapter's text as a notebook without outputs, with cell ids that are the same every time.
+
+    Raises:
+        ValueError: It is not MyST that jupytext can read.
+    """
+    try:
+        notebook = jupytext.read(page, fmt="md:myst")
+    except (ValueError, MystMetadataParsingError, nbformat.ValidationError) as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(f"{page.name} cannot be read as a chapter: {why}") from error
     for number, cell in enumerate(notebook.cells, start=1):
         cell.id = f"cell-{number:03}"
     # The `kernelspec` is the reader's; how the text is written concerns the text alone.
@@ -33,8 +43,20 @@ def read_text(page: Path) -> NotebookNode:
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """Read an executed notebook."""
-    return nbformat.read(path, as_version=4)
+    """Read an executed notebook.
+
+    Raises:
+        ValueError: It is not a valid notebook.
+    """
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook, relax_add_props=False)
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
+        # nbformat meets JSON that is no notebook with whichever of these comes first.
+        raise ValueError(
+            f"{path.name} is not a valid notebook: delete it and run `make chapters`, which makes it again."
+        ) from error
+    return notebook
 
 
 def write_notebook(notebook: NotebookNode, path: Path) -> None:
@@ -60,9 +82,21 @@ def code_hash(notebook: NotebookNode) -> str:
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()
 
 
+def cells_hash(notebook: NotebookNode) -> str:
+    """Return the SHA-256 of the kinds and sources of all cells, in order."""
+    cells = [[cell.cell_type, cell.source] for cell in notebook.cells]
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()
+
+
 def stored_hash(notebook: NotebookNode) -> str | None:
     """Return the hash of the code whose outputs the notebook holds; None if it was never run."""
     return notebook.metadata.get("prefixlm", {}).get("code_sha256")
+
+
+def was_edited(notebook: NotebookNode) -> bool:
+    """Tell whether the cells are not those the notebook was written with; False where that was not stored."""
+    now = cells_hash(notebook)
+    return notebook.metadata.get("prefixlm", {}).get("cells_sha256", now) != now
 
 
 def was_run_in_order(notebook: NotebookNode) -> bool:

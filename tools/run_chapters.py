@@ -1,7 +1,8 @@
 """Execute the chapters whose notebooks are missing or stale; a second run changes no byte.
 
 `make chapters` calls this. Name chapters (`04_loss`) to run just those, or give `--all`. A chapter is stale
-when its code cells are not those its outputs came from; where only prose changed, the outputs are kept.
+when its code cells are not those its outputs came from; where only prose changed, the outputs are kept. A
+notebook that was edited apart from its text is never overwritten.
 """
 
 import argparse
@@ -12,19 +13,30 @@ from pathlib import Path
 
 import nbclient
 import toc
+from jupyter_client.kernelspec import NoSuchKernel
+from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 from notebooks import (
     CELL_TIMEOUT,
     KERNEL_ENVIRONMENT,
+    cells_hash,
     code_cells,
     code_hash,
     is_progress_bar,
     read_notebook,
     read_text,
     stored_hash,
+    was_edited,
     was_run_in_order,
     write_notebook,
 )
+
+FAILURES = {
+    nbclient.exceptions.CellExecutionError: "a cell raised",
+    nbclient.exceptions.CellTimeoutError: f"a cell took longer than {CELL_TIMEOUT} seconds",
+    RuntimeError: "its kernel died or did not start",
+    NoSuchKernel: "its kernel is not installed",
+}
 
 
 def execute(notebook: NotebookNode, folder: Path, label: str) -> None:
@@ -33,7 +45,8 @@ def execute(notebook: NotebookNode, folder: Path, label: str) -> None:
     Raises:
         CellExecutionError: A cell raised.
         CellTimeoutError: A cell took longer than `CELL_TIMEOUT` seconds.
-        DeadKernelError: The kernel died.
+        RuntimeError: The kernel died, or did not start.
+        NoSuchKernel: The kernel that the chapter names is not installed.
     """
     total = len(code_cells(notebook))
 
@@ -61,16 +74,41 @@ def execute(notebook: NotebookNode, folder: Path, label: str) -> None:
     notebook.metadata.language_info.pop("version", None)
 
 
+def read_pair(page: Path) -> tuple[NotebookNode, NotebookNode | None]:
+    """Return a chapter's text as a notebook, and its notebook as it is (None if there is none).
+
+    Raises:
+        ValueError: Either cannot be read, or the notebook holds edits that its text lacks.
+    """
+    path = page.with_suffix(".ipynb")
+    text = read_text(page)
+    if not path.exists():
+        return text, None
+    notebook = read_notebook(path)
+    if was_edited(notebook):
+        try:  # saving in JupyterLab edits both, which loses nothing
+            compare_notebooks(notebook, text, fmt="md:myst", compare_outputs=False)
+        except NotebookDifference as difference:
+            raise ValueError(
+                f"{path.name} was edited apart from its text. To keep these edits, replace "
+                f"{page.name} by them: `{Path(sys.executable).name} -m jupytext --to md:myst "
+                f"{path.parent.name}/{path.name}`. To take the version of {page.name}, delete {path.name}."
+            ) from difference
+    return text, notebook
+
+
 def bring_up_to_date(page: Path, rerun: bool) -> bool:
     """Make a chapter's notebook agree with its text; return whether it had to be run.
 
     Args:
         page: The chapter's text.
         rerun: Run it even if the outputs are fresh.
+
+    Raises:
+        ValueError: As in `read_pair`; nothing is run or written then.
+        CellExecutionError, CellTimeoutError, RuntimeError, NoSuchKernel: As in `execute`; nothing is written.
     """
-    path = page.with_suffix(".ipynb")
-    notebook = read_text(page)
-    old = read_notebook(path) if path.exists() else None
+    notebook, old = read_pair(page)
     fresh = old is not None and stored_hash(old) == code_hash(notebook) and was_run_in_order(old)
     if fresh and not rerun:
         for cell, before in zip(code_cells(notebook), code_cells(old), strict=True):
@@ -78,8 +116,8 @@ def bring_up_to_date(page: Path, rerun: bool) -> bool:
         notebook.metadata.language_info = old.metadata.language_info
     else:
         execute(notebook, page.parent, page.stem)
-    notebook.metadata.prefixlm = {"code_sha256": code_hash(notebook)}
-    write_notebook(notebook, path)
+    notebook.metadata.prefixlm = {"cells_sha256": cells_hash(notebook), "code_sha256": code_hash(notebook)}
+    write_notebook(notebook, page.with_suffix(".ipynb"))
     return rerun or not fresh
 
 
@@ -89,20 +127,27 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="run these chapters (04_loss), stale or not")
     parser.add_argument("--all", action="store_true", help="run every chapter, stale or not")
     asked = parser.parse_args()
-    pages = {page.stem: page for page in toc.chapters()}
-    if unknown := set(asked.names) - pages.keys():
-        parser.error(f"no chapter is called {', '.join(sorted(unknown))}; there are {', '.join(pages)}.")
+    try:
+        pages = {page.stem: page for page in toc.chapters()}
+        if unknown := set(asked.names) - pages.keys():
+            parser.error(f"no chapter is called {', '.join(sorted(unknown))}; there are {', '.join(pages)}.")
+        wanted = {name: page for name, page in pages.items() if not asked.names or name in asked.names}
+        for page in wanted.values():
+            read_pair(page)  # so that a chapter which cannot be written is named before any is run
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
     os.environ.update(KERNEL_ENVIRONMENT)
-    for name, page in pages.items():
-        if asked.names and name not in asked.names:
-            continue
+    for name, page in wanted.items():
         try:
             if not bring_up_to_date(page, rerun=asked.all or name in asked.names):
                 print(f"{name}: fresh")
-        except nbclient.exceptions.CellExecutionError as error:
-            print(
-                f"\n{name}.md: a cell raised, so its notebook was left as it was.\n{error}", file=sys.stderr
-            )
+        except tuple(FAILURES) as error:
+            why = next(reason for kind, reason in FAILURES.items() if isinstance(error, kind))
+            print(f"\n{name}.md: {why}, so its notebook was left as it was.\n{error}", file=sys.stderr)
+            return 1
+        except ValueError as error:  # edited while another chapter ran
+            print(error, file=sys.stderr)
             return 1
     return 0
 

@@ -49,7 +49,8 @@ class Explorer(anywidget.AnyWidget):
     def state(self) -> dict[str, Any]:
         """What the ES module needs to draw the explorer: the value of each trait of its own."""
         own = set(self.trait_names(sync=True)) - set(ipywidgets.DOMWidget.class_trait_names(sync=True))
-        return {name: getattr(self, name) for name in sorted(own) if not name.startswith("_")}
+        values = {name: getattr(self, name) for name in sorted(own) if not name.startswith("_")}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         picture = self.picture()

@@ -62,12 +62,12 @@ class SplitExplorer(Explorer):
 
     _esm = module("base", "grid", "split")
     name = "split"
-    tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    tokens = traitlets.Tuple(read_only=True).tag(sync=True)
     prefix_len = PrefixLen().tag(sync=True)
 
     def __init__(self, tokens: Sequence[str], prefix_len: int | None = None) -> None:
         check_tokens(tokens)
-        self.set_trait("tokens", list(tokens))
+        self.set_trait("tokens", tuple(tokens))
         super().__init__(prefix_len=len(tokens) // 2 if prefix_len is None else prefix_len)
 
     @property
@@ -101,7 +101,7 @@ class SplitExplorer(Explorer):
             labels.draw(axes, rows=True)
             draw_head(axes, side, labels, "", first=True)
             _draw_side(axes, side + 36, mask, p)
-        return finish(figure, f"{caption_split(self.tokens, p)} Mask: {caption_mask('', mask, p)}")
+            return finish(figure, f"{caption_split(self.tokens, p)} Mask: {caption_mask('', mask, p)}")
 
 
 def _draw_side(axes: Axes, left: float, mask: Tensor, prefix_len: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from copies import Report, update_copies
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 CHAPTER = "---\nkernelspec:\n  name: python3\n---\n\n# One\n"
 
@@ -13,7 +13,8 @@ CHAPTER = "---\nkernelspec:\n  name: python3\n---\n\n# One\n"
 def write_chapter(project: Path, source: str) -> None:
     output = new_output("stream", text="2\n")
     cell = new_code_cell(source, id="cell-001", execution_count=1, outputs=[output])
-    nbformat.write(new_notebook(cells=[cell]), project / "chapters/01_one.ipynb")
+    prose = new_markdown_cell("Prose.", id="cell-002")
+    nbformat.write(new_notebook(cells=[cell, prose]), project / "chapters/01_one.ipynb")
 
 
 @pytest.fixture
@@ -143,11 +144,34 @@ def test_without_a_good_manifest_nothing_is_overwritten(
     assert mine.read_text(encoding="utf-8") == "# Mine\n"
 
 
-def test_a_notebook_broken_by_hand_is_kept(project: Path, work: Path) -> None:
+@pytest.mark.parametrize("what", ["tags", "attachments", "authors"])
+def test_what_a_reader_adds_around_the_sources_counts_as_changed(
+    project: Path, work: Path, what: str
+) -> None:
     mine = work / "chapters/01_one.ipynb"
-    mine.write_text("{ not json", encoding="utf-8")
+    notebook = nbformat.read(mine, as_version=4)
+    if what == "tags":
+        notebook.cells[0].metadata.tags = ["mine"]
+    elif what == "attachments":
+        notebook.cells[1].attachments = {"a.png": {"image/png": "iVBORw0KGgo="}}
+    else:
+        notebook.metadata.authors = [{"name": "A reader"}]
+    nbformat.write(notebook, mine)
     write_chapter(project, "print(2 + 2)")
     assert update_copies(project, work).kept == ["chapters/01_one.ipynb"]
+
+
+@pytest.mark.parametrize("content", ["{ not json", "[]", "null", "5", "{}", "<<<<<<< mine\n{}\n", None])
+def test_a_notebook_broken_by_hand_is_kept(project: Path, work: Path, content: str | None) -> None:
+    mine = work / "chapters/01_one.ipynb"
+    mine.unlink()
+    if content is None:
+        mine.mkdir()
+    else:
+        mine.write_text(content, encoding="utf-8")
+    write_chapter(project, "print(2 + 2)")
+    assert update_copies(project, work).kept == ["chapters/01_one.ipynb"]
+    assert mine.is_dir() if content is None else mine.read_text(encoding="utf-8") == content
 
 
 def test_a_chapter_never_run_is_named(project: Path) -> None:

@@ -92,6 +92,20 @@ def test_a_key_that_would_not_be_its_own_anchor_is_refused() -> None:
         make_references.read_bib("@misc{Raffel:2020, title = {T5}}")
 
 
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("@misc{k, author = {A, B}, year = {2020}}", "the entry k lacks its title"),
+        ("@misc{k, author = {A, B}, title = {T}}", "the entry k lacks its year"),
+        ("@article{k, author = {A, B}, title = {T}, year = {2020}}", "the entry k lacks its journal"),
+        ("@papr{k, author = {A, B}, title = {T}, year = {2020}}", "the entry k is of a type .* @papr"),
+    ],
+)
+def test_an_entry_that_cannot_be_worded_is_named(entry: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        make_references.references_page(entry)
+
+
 def test_an_entry_of_many_authors_names_three_and_loses_none_in_the_bib() -> None:
     names = "A, A and B, B and C, C and D, D and E, E and F, F and G, G"
     entry = make_references.read_bib(f"@misc{{k, author = {{{names}}}, title = {{T}}, year = {{2020}}}}")["k"]

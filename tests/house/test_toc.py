@@ -52,3 +52,33 @@ def test_a_wrong_order_is_named(tmp_path: Path, order: str, why: str) -> None:
 def test_the_handbooks_own_order_starts_at_the_index_and_chapter_one() -> None:
     assert toc.pages()[0].stem == "index"
     assert toc.chapters()[0].stem == "01_mask"
+
+
+@pytest.mark.parametrize(
+    ("order", "why"),
+    [
+        (None, "_toc.yml, which gives the order of the book, is missing"),
+        ("root: a\nchapters:\n", "_toc.yml: `chapters:` needs a list below it"),
+        ("root: a\nchapters:\n  - b\n", "_toc.yml: `chapters:` needs a list below it"),
+        ("root: a\nchapters: [\n", "_toc.yml is not YAML that can be read: "),
+        ("root: b\n", "_toc.yml names no chapter"),
+    ],
+)
+def test_an_order_that_cannot_be_read_is_told_in_a_sentence(
+    tmp_path: Path, order: str | None, why: str
+) -> None:
+    make(tmp_path, order or "", a=CHAPTER, b="# B\n")
+    if order is None:
+        (tmp_path / "_toc.yml").unlink()
+    with pytest.raises(ValueError, match=f"^{why}"):
+        toc.chapters(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "head", ["---\nkernelspec: [\n---\n", "---\n- kernelspec\n---\n", "---\nkernelspec:\n"]
+)
+def test_front_matter_that_cannot_be_read_is_told_with_its_page(tmp_path: Path, head: str) -> None:
+    make(tmp_path, "root: a\n", a=head)
+    with pytest.raises(ValueError, match=r"\ba\.md") as raised:
+        toc.chapters(tmp_path)
+    assert "\n" not in str(raised.value)

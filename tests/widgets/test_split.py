@@ -182,3 +182,10 @@ def test_every_class_is_our_own() -> None:
     assert in_style
     assert in_module
     assert [name for name in in_style | in_module if not name.startswith("plx-")] == []
+
+
+def test_the_tokens_cannot_be_changed_behind_the_explorers_back() -> None:
+    explorer = SplitExplorer(TOKENS, 3)
+    assert isinstance(explorer.tokens, tuple)
+    with pytest.raises(TraitError):
+        explorer.tokens = ["other"]
