@@ -2,7 +2,7 @@
 python = .venv/bin/python
 benchmarks = mask imports slider
 
-.PHONY: lab test test-all chapters bench
+.PHONY: lab test test-all chapters book bench
 
 lab: .venv/read.stamp
 	@$(python) tools/lab.py $(LAB_OPTIONS)
@@ -15,6 +15,9 @@ test-all: .venv/test.stamp
 
 chapters: .venv/test.stamp
 	@$(python) tools/run_chapters.py
+
+book: .venv/book.stamp
+	@$(python) tools/build_book.py
 
 bench: .venv/test.stamp
 	@set -e; for name in $(benchmarks); do echo "== $$name"; $(python) benchmarks/$$name.py; done

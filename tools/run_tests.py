@@ -17,21 +17,29 @@ PYTEST = ["pytest", "-q", "-p", "no:cacheprovider"]
 IN_TWO = ["-n", "2", "--dist", "loadfile"]
 
 # These folders of tests are kinds of their own.
-APART = ("browser", "long", "make")
+APART = ("book", "browser", "long", "make")
 
 # Each kind is a list of commands, given as what follows `python -m` or as a script of tools/.
 KINDS = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "units": [
-        [*PYTEST, *IN_TWO, "tests", *(f"--ignore=tests/{kind}" for kind in ("browser", "long", "make"))]
-    ],
+    "units": [[*PYTEST, *IN_TWO, "tests", *(f"--ignore=tests/{kind}" for kind in APART)]],
     "nbval": [[*PYTEST, *IN_TWO, "--nbval", "--nbval-sanitize-with=tools/nbval_sanitize.cfg", "chapters"]],
     "pairs": [["tools/check_pairs.py"]],
     "make": [[*PYTEST, "tests/make"]],
-    "browser": [["tools/browser.py"], [*PYTEST, "tests/browser"]],
+    "browser": [["tools/browser.py"], [*PYTEST, "tests/browser", "--ignore-glob=*/test_book*"]],
 }
-LONG_KINDS = {"long": [[*PYTEST, "tests/long"]]}
+LONG_KINDS = {
+    "book": [
+        ["tools/browser.py"],
+        [
+            *PYTEST,
+            "tests/book",
+            *(f"tests/browser/test_book{part}.py" for part in ("", "_explorer", "_tools")),
+        ],
+    ],
+    "long": [[*PYTEST, "tests/long"]],
+}
 
 
 def run_kind(commands: list[list[str]]) -> bool:

@@ -1,9 +1,11 @@
 """A real Chromium and, where a test asks for it, a real JupyterLab in a folder of its own."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import build_book
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 from servers import Lab, running_chromium, running_lab
@@ -36,7 +38,7 @@ def watched_page(context: BrowserContext, complaints: list[str]) -> Page:
 
     def only_local(route: Any) -> None:
         address = urlparse(route.request.url)
-        if address.scheme in ("data", "blob", "about") or address.hostname == "127.0.0.1":
+        if address.scheme in ("data", "blob", "about", "file") or address.hostname == "127.0.0.1":
             route.continue_()
         else:
             complaints.append(f"network: {route.request.url}")
@@ -54,6 +56,23 @@ def page(chromium: Browser) -> Iterator[Page]:
     yield watched_page(context, complaints)
     context.close()
     assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The book, made from the chapters as they are."""
+    out = tmp_path_factory.mktemp("book") / "book"
+    assert build_book.build(out) == 0
+    return out
+
+
+@pytest.fixture
+def reader(page: Page) -> Iterator[Page]:
+    """A page whose warnings count as complaints too."""
+    warned: list[str] = []
+    page.on("console", lambda m: m.type == "warning" and warned.append(m.text))
+    yield page
+    assert warned == []
 
 
 @pytest.fixture(scope="module")

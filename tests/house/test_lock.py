@@ -32,10 +32,10 @@ def locked() -> dict[str, str]:
 
 
 def asked() -> list[Requirement]:
-    """Return what pyproject.toml asks for, to read and to test."""
+    """Return what pyproject.toml asks for, to read, to make the book and to test."""
     project = tomllib.loads((toc.PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    return [Requirement(line) for line in project["dependencies"] + extras["read"] + extras["test"]]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    return [Requirement(line) for line in project["dependencies"] + extras]
 
 
 def needed(platform: str) -> Iterator[Requirement]:

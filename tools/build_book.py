@@ -1,0 +1,101 @@
+"""Make the book: `build/book/`, a folder of pages that needs no server, no kernel and no network.
+
+    python tools/build_book.py
+
+Sphinx reads the executed notebooks and runs none of them. Whatever it warns of fails the build: a link to
+nowhere, a term or a source that does not exist, a picture without alternative text. The book is made afresh
+each time, so that nothing old can stay in it. With PREFIXLM_BOOK_URL set to where the book will stand, it
+gets a sitemap and social cards.
+"""
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import toc
+
+OUT = toc.PROJECT / "build" / "book"
+# What the theme brings along and no page uses.
+UNUSED = (
+    ".buildinfo",
+    "_static/**/*.map",
+    "_static/**/fa-brands-400.*",
+    "_static/*.html",
+    "_static/images",
+    "_static/locales",
+    "_static/scripts/fontawesome.js*",
+)
+
+
+def build(out: Path = OUT) -> int:
+    """Make the book in `out`; return Sphinx's exit status, 0 if nothing was wrong."""
+    shutil.rmtree(out, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        order = Path(scratch) / "toc.yml"
+        order.write_text(order_within_chapters(), encoding="utf-8")
+        made = Path(scratch) / "book"
+        finished = subprocess.run(
+            [
+                *(sys.executable, "-m", "sphinx", "-q", "--fail-on-warning", "-b", "html"),
+                *("-c", "book", "-d", str(Path(scratch) / "doctrees"), "-D", f"external_toc_path={order}"),
+                *("chapters", str(made)),
+            ],
+            cwd=toc.PROJECT,
+            env=os.environ | {"PYTHONHASHSEED": "0"},
+            check=False,
+        )
+        if finished.returncode:
+            return finished.returncode
+        for pattern in UNUSED:
+            for path in made.glob(pattern):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(made, out)
+    return 0
+
+
+def order_within_chapters() -> str:
+    """Return `_toc.yml` with its pages named as seen from `chapters/`, where Sphinx reads them."""
+    text = (toc.PROJECT / "_toc.yml").read_text(encoding="utf-8")
+    return re.sub(r"\b(root|file): chapters/", r"\1: ", text)
+
+
+def page_weights(out: Path) -> dict[str, tuple[int, int, int]]:
+    """Return page -> bytes of the page, of it and all it loads, and of the latter when compressed."""
+    weights = {}
+    for page in sorted(out.glob("*.html")):
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r'<(?:script|img|link)[^>]*? (?:src|href)="([^"#:?]+)', text)
+        files = {out / path for path in loaded if (out / path).is_file() and not path.endswith(".html")}
+        files |= {page, *out.glob("_static/**/fa-*.woff2")}
+        sizes = [
+            (len(data), len(gzip.compress(data, mtime=0))) for data in (file.read_bytes() for file in files)
+        ]
+        weights[page.name] = (
+            page.stat().st_size,
+            sum(size for size, _ in sizes),
+            sum(size for _, size in sizes),
+        )
+    return weights
+
+
+def main() -> int:
+    """Make the book and say what its pages weigh."""
+    status = build()
+    if status:
+        print("The book was not made; what is wrong with it stands above.")
+        return status
+    print(f"{'page':20} {'page':>9} {'with all':>9} {'gzipped':>9}   kB")
+    for name, sizes in page_weights(OUT).items():
+        print(f"{name:20}", *(f"{size / 1000:9.0f}" for size in sizes))
+    print(f"The book is in {OUT.relative_to(toc.PROJECT)}: open {OUT.name}/index.html.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
