@@ -18,14 +18,11 @@ LONGEST_LOOP = 512  # beyond it the loop takes seconds
 
 
 def mask_by_loops(seq_len: int, prefix_len: int) -> torch.Tensor:
-    """Fill an additive mask cell by cell: first the future of the target, then the target of the prefix."""
+    """Close an additive mask one cell at a time, as the source does: the same assignments, in row order."""
     mask = torch.zeros(seq_len, seq_len)
-    for i in range(prefix_len, seq_len):
-        for j in range(i + 1, seq_len):
-            mask[i, j] = float("-inf")
-    for i in range(prefix_len):
-        for j in range(prefix_len, seq_len):
-            mask[i, j] = float("-inf")
+    for query in range(seq_len):
+        for key in range(max(query + 1, prefix_len), seq_len):
+            mask[query, key] = float("-inf")
     return mask
 
 

@@ -32,6 +32,7 @@ CONSONANTS = (
     *("B", "CH", "D", "DH", "F", "G", "HH", "JH", "K", "L", "M", "N"),
     *("NG", "P", "R", "S", "SH", "T", "TH", "V", "W", "Y", "Z", "ZH"),
 )
+SPELLING, SOUNDS = frozenset(LETTERS), frozenset((*VOWELS, *CONSONANTS))
 Pronunciation = tuple[str, ...]
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -91,7 +92,7 @@ def load_words() -> Mapping[str, tuple[Pronunciation, ...]]:
     for line in _dictionary_file().read_text(encoding="utf-8").splitlines():
         entry, *phonemes = line.partition("#")[0].split()
         word = re.sub(r"\(\d+\)$", "", entry)  # "read(2)" is another way to say "read"
-        if set(word) <= set(LETTERS):
+        if SPELLING.issuperset(word):
             said = tuple(phoneme.rstrip("012") for phoneme in phonemes)
             words.setdefault(word, [])
             if said not in words[word]:
@@ -113,7 +114,11 @@ def split_of(word: str) -> Split:
     A possessive goes where its noun goes ("cat's" with "cat"), so that no test word was all but trained on.
     """
     check_words([word])
-    check_spelling([word], LETTERS)
+    check_spelling([word], SPELLING)
+    return _split_by_hash(word)
+
+
+def _split_by_hash(word: str) -> Split:
     stem = word.removesuffix("'s").removesuffix("'")
     bucket = int.from_bytes(hashlib.sha256(stem.encode()).digest()[:8], "big") % 20
     return "validation" if bucket == 18 else "test" if bucket == 19 else "train"
@@ -129,7 +134,7 @@ def words_of(split: Split) -> tuple[str, ...]:
 def _words_by_split() -> dict[Split, tuple[str, ...]]:
     words: dict[Split, list[str]] = {split: [] for split in SPLITS}
     for word in load_words():
-        words[split_of(word)].append(word)
+        words[_split_by_hash(word)].append(word)
     return {split: tuple(found) for split, found in words.items()}
 
 
@@ -163,8 +168,12 @@ def make_batch(pairs: Sequence[tuple[str, Pronunciation]], vocabulary: Vocabular
         ValueError: there is no word, or one holds a symbol that the vocabulary does not know.
     """
     check_pairs(pairs)
-    check_spelling([word for word, _ in pairs], LETTERS)
-    check_sounds(pairs, {*VOWELS, *CONSONANTS})
+    check_spelling([word for word, _ in pairs], SPELLING)
+    check_sounds(pairs, SOUNDS)
+    return _batch_of(pairs, vocabulary)
+
+
+def _batch_of(pairs: Sequence[tuple[str, Pronunciation]], vocabulary: Vocabulary) -> Batch:
     examples = [vocabulary.encode([*word, SEP, *said, END]) for word, said in pairs]
     return _pad(examples, [len(word) + 1 for word, _ in pairs], vocabulary, left=False)
 
@@ -175,7 +184,7 @@ def make_prompts(words: Sequence[str], vocabulary: Vocabulary) -> Batch:
     It is padded on the left, so that the answers can be appended; otherwise as `make_batch`.
     """
     check_words(words)
-    check_spelling(words, LETTERS)
+    check_spelling(words, SPELLING)
     examples = [vocabulary.encode([*word, SEP]) for word in words]
     return _pad(examples, [len(example) for example in examples], vocabulary, left=True)
 
@@ -225,4 +234,4 @@ def _shuffled_batches(
             near = sorted(order[start : start + window], key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))
             cuts = [near[cut : cut + batch_size] for cut in range(0, len(near), batch_size)]
             for which in torch.randperm(len(cuts), generator=generator).tolist():
-                yield make_batch([pairs[i] for i in cuts[which]], vocabulary)
+                yield _batch_of([pairs[i] for i in cuts[which]], vocabulary)

@@ -26,16 +26,13 @@ def visible_pairs(prefix_len: int, real: list[bool]) -> list[list[bool]]:
     return rows
 
 
-def source_mask(seq_len: int, prefix_len: int) -> Tensor:
-    """The additive mask, filled in cell by cell: the target is causal, the prefix does not see the target."""
-    mask = torch.zeros(seq_len, seq_len)
-    for i in range(prefix_len, seq_len):
-        for j in range(i + 1, seq_len):
-            mask[i, j] = float("-inf")
-    for i in range(prefix_len):
-        for j in range(prefix_len, seq_len):
-            mask[i, j] = float("-inf")
-    return mask
+def additive_mask(seq_len: int, prefix_len: int) -> Tensor:
+    """The additive mask, cell by cell: -inf at a key that comes after its query and after the prefix."""
+    cells = [
+        [-math.inf if key > query and key >= prefix_len else 0.0 for key in range(seq_len)]
+        for query in range(seq_len)
+    ]
+    return torch.tensor(cells)
 
 
 def attend(

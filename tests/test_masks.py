@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import source_mask, visible_pairs
+from reference import additive_mask, visible_pairs
 from strategies import Padded, padded_batches
 
 from prefixlm_teach import bidirectional_mask, causal_mask, create_prefix_lm_mask, to_additive
@@ -25,7 +25,7 @@ def test_mask_equals_the_definition_at_every_split(seq_len: int, p: int) -> None
 
 @pytest.mark.parametrize(("seq_len", "p"), ALL_SPLITS)
 def test_mask_equals_the_loop_that_fills_it_cell_by_cell(seq_len: int, p: int) -> None:
-    assert torch.equal(to_additive(create_prefix_lm_mask(seq_len, p)), source_mask(seq_len, p))
+    assert torch.equal(to_additive(create_prefix_lm_mask(seq_len, p)), additive_mask(seq_len, p))
 
 
 @given(st.integers(1, 60).flatmap(lambda seq_len: st.tuples(st.just(seq_len), st.integers(0, seq_len))))

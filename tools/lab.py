@@ -82,7 +82,7 @@ def main() -> int:
     except (OSError, ValueError) as error:
         print(f"The working copies could not be made: {error}", file=sys.stderr)
         return 1
-    print(f"Starting JupyterLab at {first.stem}. Stop it with Ctrl-C.", flush=True)
+    print(f"Starting JupyterLab at {first.stem}. Stop it with Ctrl-C, twice.", flush=True)
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     copy_own_settings(Path(get_user_settings_dir()))
     LabApp.launch_instance([*lab_arguments(first), *sys.argv[1:]])
