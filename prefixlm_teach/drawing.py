@@ -17,7 +17,10 @@ from torch import Tensor
 from prefixlm_teach.pictures import (
     BLOCKED,
     FAINT,
+    GREY_LINES,
     INK,
+    LEAKED,
+    LOST_LINES,
     MUTED,
     OPENED,
     OPENED_LINES,
@@ -36,12 +39,15 @@ from prefixlm_teach.pictures import (
 SHADES = LinearSegmentedColormap.from_list("shades", ["#ffffff", "#9cc4e4", "#2f6fab", "#0b2545"])
 LABELLED = 32  # up to so many tokens, each row and column is labelled with its own
 HATCHED = {"hatch": "////", "edgecolors": OPENED_LINES}
-NO_WEIGHT, CROSSED = "#e9ebee", {"hatch": "xxxx", "edgecolors": "#b8bfc6"}
+NO_WEIGHT, CROSSED = "#e9ebee", {"hatch": "xxxx", "edgecolors": GREY_LINES}
 KEY = {
     "may attend": (PAST, {}),
     "past": (PAST, {}),
     "opened by the prefix": (OPENED, HATCHED),
     "blocked": (BLOCKED, {}),
+    "padding": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
+    "leaked": (LEAKED, {"hatch": "xxx", "edgecolors": PAPER}),
+    "lost": (PAPER, {"hatch": "\\\\\\\\", "edgecolors": LOST_LINES}),
 }
 GAP, TALL = 26, 30  # between two tokens of a strip; how tall one is
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import io
 import math
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 from PIL import Image
+from pixels import cells_of as cut
+from pixels import grids_in, kind_of, near, pixels
 
 from prefixlm_teach import (
     bidirectional_mask,
@@ -37,29 +37,10 @@ TOKENS = ["Quelle", "est", "la", "capitale", "de"]
 KINDS = {"past": PAST, "opened": OPENED, "blocked": BLOCKED}
 
 
-def pixels(picture: Picture) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGB")).astype(int)
-
-
-def near(image: np.ndarray, color: str) -> np.ndarray:
-    """Where `image` has `color`, give or take what a palette of few colours changes."""
-    wanted = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
-    return (abs(image - wanted).max(-1) <= 6).astype(bool)
-
-
 def cells_of(picture: Picture, seq_len: int) -> list[np.ndarray]:
-    """Cut the grid out of a picture of one mask, row by row; the legend has far fewer coloured pixels."""
-    image = pixels(picture)
-    colored = np.logical_or.reduce([near(image, color) for color in KINDS.values()])
-    rows = np.flatnonzero(colored.sum(1) > 100)
-    columns = np.flatnonzero(colored[rows[0] : rows[-1]].sum(0) > 100)
-    grid = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    edges = np.linspace(0, len(grid), seq_len + 1).round().astype(int)
-    return [grid[a:b, c:d] for a, b in pairwise(edges) for c, d in pairwise(edges)]
-
-
-def kind_of(cell: np.ndarray) -> str:
-    return max(KINDS, key=lambda kind: near(cell, KINDS[kind]).sum())
+    """Cut the grid out of a picture of one mask, row by row."""
+    (grid,) = grids_in(picture)
+    return [cell for row in cut(grid, seq_len) for cell in row]
 
 
 @pytest.mark.parametrize(("seq_len", "p"), [(1, 0), (2, 1), (2, 2), (5, 0), (5, 1), (5, 3), (5, 5), (24, 11)])

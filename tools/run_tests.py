@@ -35,7 +35,7 @@ LONG_KINDS = {
         [
             *PYTEST,
             "tests/book",
-            *(f"tests/browser/test_book{part}.py" for part in ("", "_explorer", "_tools")),
+            *(f"tests/browser/test_book{part}.py" for part in ("", "_explorer", "_lives", "_tools")),
         ],
     ],
     "long": [[*PYTEST, "tests/long"]],

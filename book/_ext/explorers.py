@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
-from prefixlm_teach.widgets.base import VIEW, Explorer
+from prefixlm_teach.widgets.base import VIEW, Explorer, join
 
 logger = logging.getLogger(__name__)
 EXPLORERS: dict[str, type[Explorer]] = {kind.name: kind for kind in Explorer.__subclasses__()}
@@ -60,7 +60,8 @@ def add_modules(app: Sphinx, page: str, template: str, context: dict[str, Any], 
         if "</script" in module.lower():
             raise ValueError(f"the module of the explorer {name!r} would end its own <script>.")
         context["body"] += f'<script type="text/plain" data-explorer-module="{name}">\n{module}</script>\n'
-    context["metatags"] = context.get("metatags", "") + f"<style>\n{Explorer._css}</style>\n"
+    style = join((file for name in names for file in EXPLORERS[name].files()), "css")
+    context["metatags"] = context.get("metatags", "") + f"<style>\n{style}</style>\n"
     app.add_js_file("explorers.js", loading_method="defer")
 
 

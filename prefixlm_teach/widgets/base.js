@@ -27,6 +27,8 @@ const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 const times = (n, what) => Array.from({ length: n }, (_, i) => what(i));
 /** Says how many tokens something has, for the stylesheet: few, some (too many for a phone) or many. */
 const sizeOf = (n) => ({ "data-size": n > LABELLED ? "many" : n > 12 ? "some" : "few" });
+/** The whole number that a model holds under a name, kept within 0 and last, whatever was put there. */
+const wholeOf = (value, last) => Math.min(last, Math.max(0, Math.round(Number(value)) || 0));
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
 /** How a token is written on a label: control characters made visible. CSS cuts what is too long. */

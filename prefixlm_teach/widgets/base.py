@@ -7,12 +7,14 @@ in its widget-view lets the same module draw it; where nothing runs, there are a
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import NAMESPACE_URL, uuid5
 
 import anywidget
 import ipywidgets
+import traitlets
 
 from prefixlm_teach.pictures import Picture
 
@@ -21,21 +23,55 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 _numbers = itertools.count(1)
 
 
-def module(*names: str) -> str:
-    """Join the JavaScript files of these names, in this order, to the text of one ES module."""
-    return "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
+def join(names: Iterable[str], suffix: str) -> str:
+    """Join the files of these names, each once and in this order; a part may have no style of its own."""
+    files = [FOLDER / f"{name}.{suffix}" for name in dict.fromkeys(names)]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files if suffix == "js" or file.exists())
+
+
+class Checked(traitlets.TraitType[Any, Any]):
+    """A value that a `check_...` refuses in the reader's words, from Python or from a linked widget.
+
+    Args:
+        check: called with the explorer and the new value; raises where the value is bad, and the old one
+            stays.
+        keep: turns the checked value into what is kept: `operator.index`, `str`, `tuple`.
+    """
+
+    def __init__(self, check: Callable[[Any, Any], None], keep: Callable[[Any], Any]) -> None:
+        super().__init__(default_value=None)
+        self.check = check
+        self.keep = keep
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """Check, then keep."""
+        self.check(obj, value)
+        return self.keep(value)
 
 
 class Explorer(anywidget.AnyWidget):
     """The base of all explorers.
 
-    A subclass gives its ES module as `_esm`, its name as `name`, its traits, and the method `picture`. The
-    widget's id follows from how many explorers the session has made before, so that running a chapter again
-    in a fresh kernel changes no byte of it.
+    A subclass gives its `name`, the shared `parts` it is made of, its traits, and the method `picture`; its
+    own JavaScript is in <name>.js, and its own style, if it needs one, in <name>.css. The widget's id follows
+    from how many explorers the session has made before, so that running a chapter again in a fresh kernel
+    changes no byte of it.
     """
 
-    _css = (FOLDER / "base.css").read_text(encoding="utf-8")
-    name: str
+    name: ClassVar[str]
+    parts: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Join the files of the explorer to one ES module and one style."""
+        if "name" in vars(cls):  # not the class that each widget derives for itself, to add traits
+            cls._esm = join(cls.files(), "js")
+            cls._css = join(cls.files(), "css")
+        super().__init_subclass__(**options)
+
+    @classmethod
+    def files(cls) -> tuple[str, ...]:
+        """The names of the files that make the explorer, in order."""
+        return ("base", *cls.parts, cls.name)
 
     def __init__(self, **traits: Any) -> None:
         number = next(_numbers)

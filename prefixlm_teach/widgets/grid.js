@@ -1,44 +1,69 @@
 // A square grid of cells with its rows and columns named. Rows can be pointed at, or walked with the arrow
-// keys; the explorer says in words what the chosen row shows. One path per kind of cell, made of runs: at
-// 128 x 128 that redraws several times faster than a rectangle per cell.
+// keys; the explorer says in words what the chosen row shows. One path per kind of cell, made of boxes as long
+// as cells of one kind go on: at 128 x 128 that redraws several times faster than a rectangle per cell.
 
-/** The outline of all cells of one kind, run by run: "M<first column> <row>h<length>v1h-<length>z". */
-function pathOf(n, isKind) {
-  let path = "";
+/** The kinds of cell that are hatched: the angle of the lines, and whether others cross them. */
+const HATCHED = {
+  opened: [45], padding: [90], lost: [-45], leaked: [45, "crossed"], crossed: [45, "crossed"],
+};
+
+/** The outlines of the cells, by kind: a row's neighbours of one kind are one box. */
+function outlinesOf(n, kindOf) {
+  const outlines = {};
   for (let q = 0; q < n; q++) {
-    for (const [start, end] of runsOf(n, (k) => isKind(q, k))) {
-      const length = end - start + 1;
-      path += `M${start} ${q}h${length}v1h-${length}z`;
+    let kind = kindOf(q, 0);
+    for (let start = 0, k = 1; k <= n; k++) {
+      const next = k < n ? kindOf(q, k) : null;
+      if (next === kind) continue;
+      outlines[kind] = `${outlines[kind] ?? ""}M${start} ${q}h${k - start}v1h-${k - start}z`;
+      [kind, start] = [next, k];
     }
   }
+  return outlines;
+}
+
+/** A hatch for cells of a kind, the same size on the screen however many cells there are. */
+function makeHatch(kind, id, n) {
+  const [angle, crossed] = HATCHED[kind];
+  const step = Math.max(n / 56, 1 / 9);
+  const line = (width, height) => make("svg:rect", { class: "plx-hatch-line", width, height });
+  return make("svg:pattern", {
+    id, class: `plx-hatch-${kind}`, width: step, height: step, patternUnits: "userSpaceOnUse",
+    patternTransform: `rotate(${angle})`,
+  },
+    make("svg:rect", { class: "plx-hatch-paper", width: step, height: step }),
+    line(step * 0.24, step), ...(crossed ? [line(step, step * 0.24)] : []));
+}
+
+/** The path that holds all cells of a kind. */
+function makeCells(kind) {
+  const share = kind.match(/^shade-(\d+)$/)?.[1];
+  const look = share ? "shade" : kind;
+  const path = make("svg:path", { class: `plx-cells plx-cell-${look}`, "data-kind": kind });
+  if (share) path.style.setProperty("--plx-share", `${share}%`);
   return path;
 }
 
 /**
  * Make a grid of n x n cells for n tokens.
  *
- * kinds: the kinds of cell, in the order of drawing; each has its class, "plx-cell-<kind>".
+ * kinds: the kinds of cell: those of the stylesheet ("plx-cell-<kind>"), or "shade-<percent>".
  * onRow(q): called when a row is chosen, or with null when none is.
  */
 function makeGrid(tokens, kinds, { label, onRow }) {
   const n = tokens.length;
-  const hatch = unique();
-  const paths = kinds.map((kind) => make("svg:path", { class: `plx-cells plx-cell-${kind}` }));
+  const paths = kinds.map(makeCells);
+  const hatches = kinds.filter((kind) => kind in HATCHED).map((kind) => [kind, unique()]);
   const frame = make("svg:rect", { class: "plx-row-frame", width: n, height: 1, visibility: "hidden" });
-  const step = Math.max(n / 56, 1 / 9); // the hatch keeps its size on the screen, whatever n is
   const lines = times(n - 1, (i) => `M0 ${i + 1}h${n}M${i + 1} 0v${n}`).join("");
   const svg = make("svg:svg", {
     class: "plx-svg", viewBox: `0 0 ${n} ${n}`, preserveAspectRatio: "none", role: "img",
   },
-    make("svg:pattern", {
-      id: hatch, width: step, height: step, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)",
-    },
-      make("svg:rect", { class: "plx-hatch-paper", width: step, height: step }),
-      make("svg:rect", { class: "plx-hatch-line", width: step * 0.24, height: step })),
+    ...hatches.map(([kind, id]) => makeHatch(kind, id, n)),
     ...paths,
     make("svg:path", { class: "plx-lines", d: n <= 64 ? lines : "" }),
     frame);
-  svg.style.setProperty("--plx-hatch", `url(#${hatch})`);
+  hatches.forEach(([kind, id]) => svg.style.setProperty(`--plx-fill-${kind}`, `url(#${id})`));
 
   const every = n <= LABELLED ? 1 : 16;
   const nameOf = (i) => (n <= LABELLED ? shown(tokens[i]) : String(i));
@@ -103,7 +128,8 @@ function makeGrid(tokens, kinds, { label, onRow }) {
     element,
     /** Redraw: kindOf(q, k) names the kind of a cell, words describe the whole. */
     draw(kindOf, words) {
-      kinds.forEach((kind, i) => paths[i].setAttribute("d", pathOf(n, (q, k) => kindOf(q, k) === kind)));
+      const outlines = outlinesOf(n, kindOf);
+      kinds.forEach((kind, i) => paths[i].setAttribute("d", outlines[kind] ?? ""));
       svg.setAttribute("aria-label", words);
     },
     /** Mark the columns for which isSeen(k) holds, or none. */

@@ -3,37 +3,6 @@
 /** The kind of the cell where query q looks at key k, with a prefix of p tokens. */
 const kindAt = (q, k, p) => (k <= q ? "past" : k < p ? "opened" : "blocked");
 
-/** Is token t scored? The row before it predicts it, so the first token never is. */
-const isScored = (t, p) => t >= Math.max(p, 1);
-
-/** The tokens as a strip, prefix and target told apart, an arrow in front of each token that is scored. */
-function makeStrip(tokens) {
-  const states = tokens.map(() => make("span", { class: "plx-hidden" }));
-  const items = tokens.map((token, t) => make("li", { class: "plx-item" },
-    make("span", { class: "plx-arrow", "aria-hidden": "true" }),
-    make("span", { class: "plx-chip" },
-      make("span", { class: "plx-index" }, String(t)),
-      make("bdi", { class: "plx-token", title: token }, shown(token))),
-    states[t]));
-  let drawn = tokens.map(() => null); // what each token looks like now: only what changes is touched
-  return {
-    element: make("ol", { class: "plx-strip", "aria-label": "Tokens", ...sizeOf(tokens.length) }, ...items),
-    set(p) {
-      const now = tokens.map((_, t) => (t < p ? "prefix" : isScored(t, p) ? "scored" : "target"));
-      now.forEach((state, t) => {
-        if (state === drawn[t]) return;
-        items[t].dataset.state = state;
-        states[t].textContent = { prefix: ", prefix", scored: ", target, scored", target: ", target" }[state];
-      });
-      drawn = now;
-      items.forEach((item, t) => {
-        const group = t === 0 && p > 0 ? `prefix (${p})` : t === p ? `target (${tokens.length - p})` : "";
-        if (item.dataset.group !== group) item.dataset.group = group;
-      });
-    },
-  };
-}
-
 /** What row q sees and predicts, in words. */
 function sayRow(tokens, q, p) {
   const last = Math.max(q, p - 1);
@@ -57,7 +26,7 @@ function sayPrefix(tokens, p) {
 function render({ model, el }) {
   const tokens = model.get("tokens");
   const n = tokens.length;
-  const prefix = () => Math.min(n, Math.max(0, Math.round(Number(model.get("prefix_len"))) || 0));
+  const prefix = () => wholeOf(model.get("prefix_len"), n);
   const move = (p) => {
     model.set("prefix_len", p);
     model.save_changes();

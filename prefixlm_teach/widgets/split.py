@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 import traitlets
 from matplotlib.axes import Axes
@@ -29,18 +28,7 @@ from prefixlm_teach.drawing import (
 from prefixlm_teach.masks import create_prefix_lm_mask
 from prefixlm_teach.picture_arguments import check_split_of, check_tokens
 from prefixlm_teach.pictures import MUTED, PX, SCORED, Picture, canvas, finish, plain_settings, write
-from prefixlm_teach.widgets.base import Explorer, module
-
-
-class PrefixLen(traitlets.TraitType[int, int]):
-    """A whole number from 0 to the number of the explorer's tokens."""
-
-    default_value = 0
-
-    def validate(self, obj: Any, value: Any) -> int:
-        """Refuse a bad value in the reader's words, whether it comes from Python or from a linked widget."""
-        check_split_of(obj.tokens, value)
-        return operator.index(value)
+from prefixlm_teach.widgets.base import Checked, Explorer
 
 
 class SplitExplorer(Explorer):
@@ -60,10 +48,12 @@ class SplitExplorer(Explorer):
             explorer showed before stays.
     """
 
-    _esm = module("base", "grid", "split")
     name = "split"
+    parts = ("grid", "strip")
     tokens = traitlets.Tuple(read_only=True).tag(sync=True)
-    prefix_len = PrefixLen().tag(sync=True)
+    prefix_len = Checked(lambda explorer, p: check_split_of(explorer.tokens, p), operator.index).tag(
+        sync=True
+    )
 
     def __init__(self, tokens: Sequence[str], prefix_len: int | None = None) -> None:
         check_tokens(tokens)

@@ -11,9 +11,10 @@ PAGE = """<!doctype html>
 <style>%(css)s</style>
 <style>
   html { color-scheme: light dark; } body { margin: 1rem; }
-  html[data-theme="dark"] { color-scheme: dark; background: #14181d; }
+  html { background: light-dark(#fff, #14181d); color: light-dark(#000, #fff); }
+  html[data-theme="dark"] { color-scheme: dark; }
 </style>
-<main id="explorer"></main>
+<main><h1>An explorer on a bare page</h1><div id="explorer"></div></main>
 <script>
   function makeModel(state) {
     const listeners = {};

@@ -1,8 +1,9 @@
 """Drive a notebook in a real JupyterLab, and look at its kernel from outside."""
 
 import json
+import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,17 @@ def ask(kernel: BlockingKernelClient, code: str) -> str:
 
     kernel.execute_interactive(code, store_history=False, timeout=60, output_hook=keep)
     return "".join(printed).strip()
+
+
+def eventually(check: Callable[[], None], seconds: float = 10) -> None:
+    """Repeat a check until it passes; let its last failure out when the time is up."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            check()
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+        else:
+            return

@@ -1,95 +1,88 @@
-"""The explorer on the built page: every value, by keys, pointer and touch, equals what Python computes."""
+"""The explorers on the built pages: every value, by keys, pointer and touch, equals what Python computes."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
-from drawn import assert_shows, read
-from explorers import script_json
-from playwright.sync_api import Browser, Page
+import toc
+from bare_book import put_on_a_page
+from playwright.sync_api import Browser, Locator, Page
+from shown import NAMES, Explorer, kind_of, restore
+from sliders import by_keys, by_pointer, by_touch
 
 from book import open_page
-from prefixlm_teach import SplitExplorer
 
-TOKENS = ["What", "is", "the", "capital", "of", "France", "?", "Paris", "."]
-START = 7
-HARD = ["<script>alert(1)</script>", '"quoted"', "&lt;", "</SCRIPT >", "<!--", "🙂", "שלום", "w" * 300]
-VALUES = range(len(TOKENS) + 1)
-THUMB = 16
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def place_of(page: Page, p: int) -> tuple[float, float]:
-    """Where on the page the slider's thumb stands for prefix length `p`."""
-    box = page.get_by_role("slider").bounding_box()
-    assert box
-    return box["x"] + THUMB / 2 + p / len(TOKENS) * (box["width"] - THUMB), box["y"] + box["height"] / 2
+def explorers_in(notebook: Path) -> list[tuple[str, int, str]]:
+    """The explorers of a chapter: its name, their places on the page, their names."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    views = [output.get("data", {}).get(VIEW) for cell in cells for output in cell.get("outputs", [])]
+    return [(notebook.stem, i, view["explorer"]) for i, view in enumerate(filter(None, views))]
 
 
-def test_by_keys(reader: Page, book: Path) -> None:
-    open_page(reader, book, "01_mask")
-    root, slider = reader.locator(".plx-root"), reader.get_by_role("slider")
-    assert_shows(root, TOKENS, START)
-    slider.press("Home")
-    for p in VALUES:
-        assert_shows(root, TOKENS, p)
-        slider.press("ArrowRight")
-    for p in reversed(VALUES):
-        assert_shows(root, TOKENS, p)
-        slider.press("ArrowLeft")
+PLACES = [
+    place for text in toc.chapters() for place in explorers_in(toc.PROJECT / text.with_suffix(".ipynb"))
+]
 
 
-def test_by_pointer(reader: Page, book: Path) -> None:
-    open_page(reader, book, "01_mask")
-    root = reader.locator(".plx-root")
-    reader.get_by_role("slider").scroll_into_view_if_needed()
-    reader.mouse.move(*place_of(reader, START))
-    reader.mouse.down()
-    for p in VALUES:
-        reader.mouse.move(*place_of(reader, p))
-        assert_shows(root, TOKENS, p)
-    reader.mouse.up()
+def open_explorer(page: Page, book: Path, chapter: str, i: int, name: str) -> tuple[Locator, Explorer]:
+    """Open a page; return its i-th explorer, and the same in Python, restored from what the page carries."""
+    source = (book / f"{chapter}.html").read_text(encoding="utf-8")
+    states = re.findall(r'data-explorer="(\w+)">(.*?)</script>', source, re.DOTALL)
+    assert states[i][0] == name
+    open_page(page, book, chapter)
+    root = page.locator(".plx-root").nth(i)
+    root.wait_for()
+    return root, restore(name, json.loads(states[i][1]))
 
 
-def test_by_touch(chromium: Browser, book: Path) -> None:
+def test_every_kind_of_explorer_is_on_a_page() -> None:
+    assert sorted({name for _, _, name in PLACES}) == NAMES
+
+
+@pytest.mark.parametrize(("chapter", "i", "name"), PLACES)
+def test_by_keys(reader: Page, book: Path, chapter: str, i: int, name: str) -> None:
+    root, explorer = open_explorer(reader, book, chapter, i, name)
+    by_keys(root, explorer, kind_of(name))
+
+
+@pytest.mark.parametrize(("chapter", "i", "name"), PLACES)
+def test_by_pointer(reader: Page, book: Path, chapter: str, i: int, name: str) -> None:
+    root, explorer = open_explorer(reader, book, chapter, i, name)
+    by_pointer(reader, root, explorer, kind_of(name))
+
+
+@pytest.mark.parametrize(("chapter", "i", "name"), PLACES)
+def test_by_touch(chromium: Browser, book: Path, chapter: str, i: int, name: str) -> None:
     context = chromium.new_context(has_touch=True, viewport={"width": 390, "height": 844})
     page = context.new_page()
-    open_page(page, book, "01_mask")
-    page.get_by_role("slider").scroll_into_view_if_needed()
-    for p in VALUES:
-        page.touchscreen.tap(*place_of(page, p))
-        assert_shows(page.locator(".plx-root"), TOKENS, p)
+    root, explorer = open_explorer(page, book, chapter, i, name)
+    by_touch(page, root, explorer, kind_of(name))
     context.close()
 
 
-def test_hard_tokens_are_shown_as_text(reader: Page, book: Path) -> None:
-    page = (book / "01_mask.html").read_text(encoding="utf-8")
-    state = script_json(SplitExplorer(HARD, 4).state())
-    before, tag, rest = page.partition('data-explorer="split">')
-    (book / "hard.html").write_text(before + tag + state + rest[rest.index("</script>") :], encoding="utf-8")
+HARD = ["<script>alert(1)</script>", '"quoted"', "&lt;", "</SCRIPT >", "<!--", "🙂", "שלום", "w" * 300]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hard_tokens_are_shown_as_text(reader: Page, book: Path, name: str) -> None:
+    explorer = kind_of(name).make_hard(HARD)
     reader.on("dialog", lambda dialog: pytest.fail(f"a token ran as a script: {dialog.message}"))
-    open_page(reader, book, "hard")
-    assert_shows(reader.locator(".plx-root"), HARD, 4)
-    assert read(reader.locator(".plx-root"))["tokens"] == HARD
+    root = put_on_a_page(reader, book, explorer)
+    kind_of(name).shows(root, explorer)
     assert reader.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_focus_goes_through_it_in_order(reader: Page, book: Path) -> None:
-    open_page(reader, book, "01_mask")
-    reader.get_by_role("slider", name="Prefix length p").focus()
-    order = []
-    for _ in range(4):
-        reader.keyboard.press("Tab")
-        order.append(
-            reader.evaluate("document.activeElement.textContent || document.activeElement.className")
-        )
-    assert order == ["Causal", "Half", "Bidirectional", TOKENS[0]]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_follows_the_pages_colours(reader: Page, book: Path, scheme: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_it_follows_the_pages_colours(reader: Page, book: Path, name: str, scheme: str) -> None:
     other = "dark" if scheme == "light" else "light"
     reader.emulate_media(color_scheme=other)
-    open_page(reader, book, "01_mask")
+    root = put_on_a_page(reader, book, kind_of(name).make())
     reader.get_by_role("button", name="Color mode").click()
     reader.get_by_role("button", name=scheme.title(), exact=True).click()
-    ink = reader.locator(".plx-root").evaluate("(root) => getComputedStyle(root).color")
+    ink = root.evaluate("(root) => getComputedStyle(root).color")
     assert ink == ("rgb(230, 232, 234)" if scheme == "dark" else "rgb(31, 35, 40)")

@@ -1,36 +1,21 @@
 """The split explorer in a real JupyterLab, with a kernel behind it."""
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from drawn import assert_shows, read
+from drawn import read
 from jupyter_client import BlockingKernelClient
-from notebook import Notebook, ask, write_notebook
+from notebook import Notebook, ask, eventually, write_notebook
 from playwright.sync_api import Locator, Page
 from servers import Lab
+from shown_split import TOKENS, assert_split
 
-TOKENS = ["Quelle", "est", "la", "capitale", "de", "la", "France"]
 CELLS = [
     "import ipywidgets as ipw\nfrom prefixlm_teach import SplitExplorer",
     f"explorer = SplitExplorer({TOKENS!r}, prefix_len=3)\nseen = []\n"
     "explorer.observe(lambda change: seen.append(change.new), 'prefix_len')\nexplorer",
     "twin = ipw.IntSlider(3, max=7)\nipw.jslink((twin, 'value'), (explorer, 'prefix_len'))\ntwin",
 ]
-
-
-def eventually(check: Callable[[], None], seconds: float = 10) -> None:
-    """Repeat a check until it passes; let its last failure out when the time is up."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            check()
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-        else:
-            return
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +59,7 @@ def value_is(kernel: BlockingKernelClient, name: str, p: int) -> Callable[[], No
 
 
 def shows(root: Locator, tokens: list[str], p: int) -> Callable[[], None]:
-    return lambda: assert_shows(root, tokens, p)
+    return lambda: assert_split(root, tokens, p)
 
 
 def test_every_value_by_arrow_keys_reaches_python(root: Locator, kernel: BlockingKernelClient) -> None:
@@ -82,7 +67,7 @@ def test_every_value_by_arrow_keys_reaches_python(root: Locator, kernel: Blockin
     slider.focus()
     slider.press("Home")
     for p in [*range(8), *reversed(range(7))]:
-        assert_shows(root, TOKENS, p)
+        assert_split(root, TOKENS, p)
         eventually(value_is(kernel, "explorer.prefix_len", p))
         eventually(value_is(kernel, "seen[-1]", p))
         going_up = p < 7 and int(ask(kernel, "print(7 in seen)") == "False")
@@ -98,7 +83,7 @@ def test_every_value_by_mouse_reaches_python(page: Page, root: Locator, kernel: 
     page.mouse.down()
     for p in [*range(8), *reversed(range(7))]:
         page.mouse.move(box["x"] + thumb / 2 + p / 7 * (box["width"] - thumb), middle)
-        assert_shows(root, TOKENS, p)
+        assert_split(root, TOKENS, p)
         eventually(value_is(kernel, "explorer.prefix_len", p))
     page.mouse.up()
 
@@ -111,7 +96,7 @@ def test_python_moves_the_picture(root: Locator, kernel: BlockingKernelClient) -
 
 def test_a_bad_value_in_python_leaves_the_picture(root: Locator, kernel: BlockingKernelClient) -> None:
     ask(kernel, "try:\n    explorer.prefix_len = 9\nexcept ValueError as error:\n    print(error)")
-    assert_shows(root, TOKENS, 3)
+    assert_split(root, TOKENS, 3)
     assert ask(kernel, "print(explorer.prefix_len)") == "3"
 
 
@@ -135,7 +120,7 @@ def test_keys_belong_to_the_explorer(page: Page, root: Locator, key: str) -> Non
     assert read(root)["readout"].startswith("Row 1, “est”")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press(key)
-    assert_shows(root, TOKENS, 7)
+    assert_split(root, TOKENS, 7)
     assert page.evaluate("document.activeElement.textContent") == "Bidirectional"
     assert page.evaluate("jupyterapp.shell.currentWidget.content.mode") == "command"
 
@@ -147,7 +132,7 @@ def test_it_follows_the_theme(page: Page, notebook: Notebook, root: Locator, the
     page.wait_for_function("(dark) => document.body.dataset.jpThemeLight === String(!dark)", arg=dark)
     ink = root.evaluate("(root) => getComputedStyle(root).color")
     assert ink == ("rgb(230, 232, 234)" if dark else "rgb(31, 35, 40)")
-    assert_shows(root, TOKENS, 3)
+    assert_split(root, TOKENS, 3)
 
 
 def test_it_fits_a_phone(page: Page, notebook: Notebook, root: Locator) -> None:
@@ -162,16 +147,16 @@ def test_it_fits_a_phone(page: Page, notebook: Notebook, root: Locator) -> None:
     assert slider["width"] >= 150
     assert svg["x"] + svg["width"] <= 390
     root.get_by_role("slider").press("End")
-    assert_shows(root, TOKENS, 7)
+    assert_split(root, TOKENS, 7)
 
 
 def test_it_lives_on_after_a_restart(notebook: Notebook, root: Locator) -> None:
     root.get_by_role("slider").press("End")
     notebook.restart_and_run_all()
     (again,) = notebook.explorers()
-    assert_shows(again, TOKENS, 3)
+    assert_split(again, TOKENS, 3)
     again.get_by_role("slider").press("ArrowRight")
-    assert_shows(again, TOKENS, 4)
+    assert_split(again, TOKENS, 4)
     client = notebook.kernel()
     eventually(value_is(client, "explorer.prefix_len", 4))
     client.stop_channels()

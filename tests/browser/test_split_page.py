@@ -5,8 +5,9 @@ from itertools import pairwise, product
 import pytest
 import torch
 from bare import mount, open_bare
-from drawn import assert_shows, read
+from drawn import read
 from playwright.sync_api import Page
+from shown_split import assert_split
 
 from prefixlm_teach import SplitExplorer, causal_mask, describe_mask
 
@@ -25,11 +26,11 @@ def test_every_value_by_arrow_keys_shows_what_python_computes(page: Page, seq_le
     root, slider = page.locator(".plx-root"), page.get_by_role("slider")
     slider.focus()
     for p in range(seq_len + 1):
-        assert_shows(root, words(seq_len), p)
+        assert_split(root, words(seq_len), p)
         assert page.evaluate("model.get('prefix_len')") == p
         slider.press("ArrowRight")
     for p in reversed(range(seq_len + 1)):
-        assert_shows(root, words(seq_len), p)
+        assert_split(root, words(seq_len), p)
         slider.press("ArrowLeft")
 
 
@@ -37,7 +38,7 @@ def test_every_value_by_arrow_keys_shows_what_python_computes(page: Page, seq_le
 def test_128_tokens_show_what_python_computes(page: Page, p: int) -> None:
     open_bare(page, SplitExplorer(words(128), 64))
     page.evaluate("(p) => model.set('prefix_len', p)", p)
-    assert_shows(page.locator(".plx-root"), words(128), p)
+    assert_split(page.locator(".plx-root"), words(128), p)
 
 
 def test_every_value_by_mouse(page: Page) -> None:
@@ -55,7 +56,7 @@ def drag_through_every_value(page: Page, root: object, tokens: list[str]) -> Non
     page.mouse.down()
     for p, x in enumerate(places):
         page.mouse.move(x, middle)
-        assert_shows(root, tokens, p)
+        assert_split(root, tokens, p)
     page.mouse.up()
 
 
@@ -82,21 +83,21 @@ def test_presets(page: Page) -> None:
     open_bare(page, SplitExplorer(QUESTION, 2))
     for name, p in {"Causal": 0, "Half": 3, "Bidirectional": 7}.items():
         page.get_by_role("button", name=name).click()
-        assert_shows(page.locator(".plx-root"), QUESTION, p)
+        assert_split(page.locator(".plx-root"), QUESTION, p)
 
 
 @pytest.mark.parametrize("value", [-3, 99, 2.4, None, "x"])
 def test_a_value_from_elsewhere_never_breaks_the_picture(page: Page, value: object) -> None:
     open_bare(page, SplitExplorer(QUESTION, 5))
     page.evaluate("(value) => model.set('prefix_len', value)", value)
-    assert_shows(page.locator(".plx-root"), QUESTION, {-3: 0, 99: 7, 2.4: 2}.get(value, 0))
+    assert_split(page.locator(".plx-root"), QUESTION, {-3: 0, 99: 7, 2.4: 2}.get(value, 0))
 
 
 def test_hard_tokens_are_shown_as_text(page: Page) -> None:
     page.on("dialog", lambda dialog: pytest.fail(f"a token ran as a script: {dialog.message}"))
     open_bare(page, SplitExplorer(HARD, 4))
     shown = [token.replace("\n", "↵") for token in HARD]
-    assert read(page.locator(".plx-root"))["tokens"] == shown
+    assert [item["token"] for item in read(page.locator(".plx-root"))["items"]] == shown
     assert page.locator(".plx-row-name").all_text_contents() == shown
     assert page.locator(".plx-column-name").all_text_contents() == shown
     assert page.locator(".plx-root script, .plx-root [onload]").count() == 0
@@ -217,16 +218,17 @@ def test_names_for_a_screen_reader(page: Page) -> None:
 
 def test_long_prefixes_are_not_read_out_whole(page: Page) -> None:
     open_bare(page, SplitExplorer(words(40), 20))
-    assert read(page.locator(".plx-root"))["valuetext"] == "prefix length 20 of 40: 'w0 w1 w2 … w17 w18 w19'"
+    slider = read(page.locator(".plx-root"))["sliders"]["Prefix length p"]
+    assert slider["words"] == "prefix length 20 of 40: 'w0 w1 w2 … w17 w18 w19'"
 
 
 def test_unmounting_stops_listening(page: Page) -> None:
     open_bare(page, SplitExplorer(QUESTION, 3))
     page.evaluate("unmount()")
     page.evaluate("model.set('prefix_len', 5)")
-    assert read(page.locator(".plx-root"))["value"] == 3
+    assert read(page.locator(".plx-root"))["sliders"]["Prefix length p"]["value"] == 3
     mount(page, SplitExplorer(QUESTION, 1))
-    assert_shows(page.locator(".plx-root"), QUESTION, 1)
+    assert_split(page.locator(".plx-root"), QUESTION, 1)
 
 
 def relative_luminance(color: str) -> float:
@@ -256,7 +258,12 @@ def test_forced_colours_keep_the_kinds_of_cell_apart(page: Page) -> None:
     open_bare(page, SplitExplorer(QUESTION, 3))
     fills = [
         page.locator(f".plx-{part}").evaluate("(e) => getComputedStyle(e).fill")
-        for part in ("cell-past", "cell-blocked", "hatch-line", "hatch-paper")
+        for part in (
+            "cell-past",
+            "cell-blocked",
+            "hatch-opened .plx-hatch-line",
+            "hatch-opened .plx-hatch-paper",
+        )
     ]
     assert fills[0] != fills[1]
     assert fills[2] != fills[3]

@@ -1,0 +1,48 @@
+"""Read back what an explorer has drawn: its cells, as the SVG paths hold them, and what is written."""
+
+from typing import Any
+
+from playwright.sync_api import Locator
+
+READ = """(root) => {
+  const all = (selector, within = root) => [...within.querySelectorAll(selector)];
+  const text = (selector, within = root) => all(selector, within).map((each) => each.textContent);
+  const cellsOf = (svg) => {
+    const n = Number(svg.getAttribute("viewBox").split(" ")[2]);
+    const cells = Array.from({ length: n }, () => Array(n).fill(""));
+    for (const path of all(".plx-cells", svg)) {
+      for (const [, x, y, length] of path.getAttribute("d").matchAll(/M(\\d+) (\\d+)h(\\d+)v1h-\\d+z/g)) {
+        for (let k = Number(x); k < Number(x) + Number(length); k++) cells[Number(y)][k] += path.dataset.kind;
+      }
+    }
+    return cells;
+  };
+  return {
+    grids: all(".plx-grid").map((grid) => ({
+      cells: cellsOf(grid.querySelector(".plx-svg")),
+      words: grid.querySelector(".plx-svg").getAttribute("aria-label"),
+      rows: all(".plx-row", grid).map((row) => row.getAttribute("aria-label")),
+      seen: all(".plx-column", grid).map((column) => column.classList.contains("plx-seen")),
+    })),
+    sliders: Object.fromEntries(all("input[type=range]").map((range) => [
+      range.labels[0].textContent,
+      { value: range.valueAsNumber, last: Number(range.max), words: range.getAttribute("aria-valuetext"),
+        figures: range.parentElement.querySelector(".plx-value").textContent },
+    ])),
+    items: all(".plx-item").map((item) => ({
+      token: item.querySelector(".plx-token").textContent, state: item.dataset.state,
+      arrow: getComputedStyle(item.querySelector(".plx-arrow"), "::before").content,
+    })),
+    counts: Object.fromEntries(all(".plx-count").map((count) => [
+      count.querySelector(".plx-name").textContent, count.querySelector(".plx-figure").textContent,
+    ])),
+    pressed: text("[aria-pressed=true]"),
+    readout: root.querySelector(".plx-readout").textContent,
+  };
+}"""
+
+
+def read(root: Locator) -> dict[str, Any]:
+    """Return all that is drawn and written; where two kinds of cell lie in one place, both are named."""
+    drawn: dict[str, Any] = root.evaluate(READ)
+    return drawn
