@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.generation import generate_greedy, pronounce
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.training import train
-    from prefixlm_teach.widgets import SplitExplorer
+    from prefixlm_teach.widgets import LossExplorer, SplitExplorer
 
 _LATER = {
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
@@ -49,13 +49,14 @@ _LATER = {
     "generation": ("generate_greedy", "pronounce"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "training": ("train",),
-    "widgets": ("SplitExplorer",),
+    "widgets": ("LossExplorer", "SplitExplorer"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
     "Batch",
     "Block",
+    "LossExplorer",
     "PrefixLMAttention",
     "SplitExplorer",
     "TinyPrefixLM",

@@ -1,0 +1,62 @@
+"""Checks on what an explorer is to show: every `check_...` raises in the reader's words."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from prefixlm_teach.arguments import check_has_values, check_ids, check_logits, kind_of
+from prefixlm_teach.picture_arguments import check_split_of, check_tokens
+from prefixlm_teach.word_arguments import check_eval_mode
+
+LONGEST = 64  # an explorer holds one table for each prefix length: they grow with the square of T
+
+
+def check_one_example(tokens: Any, symbols: Any, prefix_len: Any) -> None:
+    """Raise unless `tokens` is one example, (1, T) ids, with a string in `symbols` for each, and p fits."""
+    check_ids("tokens", tokens)
+    if len(tokens) != 1:
+        raise ValueError(f"an explorer shows one example, not a batch of {len(tokens)}: pass tokens[:1]")
+    if tokens.size(1) > LONGEST:
+        raise ValueError(
+            f"tokens has {tokens.size(1)} columns, and an explorer shows at most {LONGEST}: "
+            "it holds the model's answers for every prefix length"
+        )
+    check_tokens(symbols, tokens.size(1))
+    if prefix_len is not None:
+        check_split_of(symbols, prefix_len)
+
+
+def check_models(models: Any) -> None:
+    """Raise unless `models` names at least one model, each something to call, in eval mode."""
+    if not isinstance(models, Mapping):
+        raise TypeError(f"models must be a dict from name to model, not {kind_of(models)}")
+    if not models:
+        raise ValueError("models is empty: there is nothing to show")
+    for name, model in models.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be a string, not {kind_of(name)}")
+        if not callable(model):
+            raise TypeError(f"model {name!r} must be called with (tokens, prefix_len), not {kind_of(model)}")
+        if isinstance(model, nn.Module):
+            check_eval_mode(model)
+
+
+def check_answer(name: str, prefix_len: int, logits: Any, tokens: Tensor) -> None:
+    """Raise unless `logits`, what a model said of `tokens`, has the right shape and only finite numbers."""
+    check_logits(logits, "tokens", tokens)
+    check_ids("tokens", tokens, logits.size(-1))
+    check_has_values("logits", logits)
+    if not bool(torch.isfinite(logits).all()):
+        raise ValueError(f"model {name!r} gives logits that are not finite, with prefix_len {prefix_len}")
+
+
+def check_choice(name: str, value: Any, choices: Container[str], said: str) -> None:
+    """Raise unless `value` is one of the `choices`; `said` lists them."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, not {kind_of(value)}")
+    if value not in choices:
+        raise ValueError(f"{name} {value!r} is not one of {said}")
