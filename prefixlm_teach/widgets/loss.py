@@ -23,7 +23,10 @@ SLICES = {
 }
 
 
-def loss_table(name: str, model: Callable[[Tensor, int], Tensor], tokens: Tensor) -> list[list[int]]:
+Model = Callable[[Tensor, int], Tensor]
+
+
+def loss_table(name: str, model: Model, tokens: Tensor) -> tuple[tuple[int, ...], ...]:
     """Ask a model for every prefix length, and keep what three slices need, in hundredths of a nat.
 
     Args:
@@ -32,7 +35,7 @@ def loss_table(name: str, model: Callable[[Tensor, int], Tensor], tokens: Tensor
         tokens: (1, T) ids.
 
     Returns:
-        T lists, for p = 1 to T (p = 0 is the same mask as p = 1). Each holds 2T - 1 whole numbers: what the
+        T tuples, for p = 1 to T (p = 0 is the same mask as p = 1). Each holds 2T - 1 whole numbers: what the
         guess of row t - 1 costs at token t, for t = 1 to T - 1, then what row t's own token costs it.
     """
     table = []
@@ -43,8 +46,8 @@ def loss_table(name: str, model: Callable[[Tensor, int], Tensor], tokens: Tensor
         nats = -logits[0].double().log_softmax(-1)  # (T, V)
         following = nats[:-1].gather(1, tokens[0, 1:, None].long())[:, 0]  # (T - 1,)
         own = nats.gather(1, tokens[0, :, None].long())[:, 0]  # (T,)
-        table.append([round(100 * cost) for cost in torch.cat([following, own]).tolist()])
-    return table
+        table.append(tuple(round(100 * cost) for cost in torch.cat([following, own]).tolist()))
+    return tuple(table)
 
 
 class LossExplorer(Explorer):
@@ -82,17 +85,17 @@ class LossExplorer(Explorer):
 
     def __init__(
         self,
-        models: Mapping[str, Callable[[Tensor, int], Tensor]],
+        models: Mapping[str, Model],
         tokens: Tensor,
         symbols: Sequence[str],
         prefix_len: int | None = None,
     ) -> None:
         check_models(models)
         check_one_example(tokens, symbols, prefix_len)
-        tables = [loss_table(name, model, tokens) for name, model in models.items()]
+        tables = tuple(loss_table(name, model, tokens) for name, model in models.items())
         self.set_trait("tokens", tuple(symbols))
         self.set_trait("names", tuple(models))
-        self.set_trait("table", tuple(tables))
+        self.set_trait("table", tables)
         with torch.no_grad():
             self.set_trait("vocab_size", next(iter(models.values()))(tokens, 1).size(-1))
         super().__init__(

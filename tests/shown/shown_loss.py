@@ -77,7 +77,7 @@ KIND = Kind(
     make=make,
     make_hard=lambda tokens: make(tokens, 4),
     shows=shows,
-    sliders=[
+    sliders=lambda _: [
         Slider(
             "Prefix length p",
             last=lambda explorer: len(explorer.tokens),
