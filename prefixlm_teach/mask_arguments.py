@@ -99,6 +99,24 @@ def check_heads(d_model: Any, n_heads: Any) -> None:
         raise ValueError(f"d_model {d_model} cannot be cut into {n_heads} equal heads (n_heads)")
 
 
+def check_even_heads(d_model: Any, n_heads: Any) -> None:
+    """Raise unless each of the equal heads has an even number of numbers, which rotate in pairs."""
+    check_heads(d_model, n_heads)
+    if d_model // n_heads % 2:
+        raise ValueError(f"rotary positions turn pairs of numbers: a head of {d_model // n_heads} is odd")
+
+
+def check_encoder_input(
+    tokens: Any, prefix_len: Any, valid: Any, token_table: Tensor, position_table: Tensor
+) -> None:
+    """Raise unless an encoder-decoder with these embedding tables can take the rest; p is at least 1."""
+    check_model_input(tokens, prefix_len, valid, None, None, token_table, position_table)
+    if bool((torch.as_tensor(prefix_len) < 1).any()):
+        raise ValueError(
+            "prefix_len must be at least 1 for an encoder-decoder: the last prefix token starts the decoder"
+        )
+
+
 def check_hidden(name: str, x: Any, weight: Tensor) -> None:
     """Raise unless `x` is a (B, T, d) tensor that a layer with this `weight` (..., d) can take."""
     if not isinstance(x, Tensor):

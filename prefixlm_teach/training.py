@@ -1,22 +1,35 @@
-"""A training loop for prefix LMs: AdamW, warm-up, clipping, a progress bar."""
+"""A training loop for prefix LMs: AdamW, warm-up, clipping, a progress bar; it can be killed and go on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 
 from torch import nn
-from torch.optim import AdamW
-from torch.optim.lr_scheduler import OneCycleLR
+from torch.optim import AdamW, Optimizer
+from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from tqdm import tqdm
 
-from prefixlm_teach.arguments import check_finite_loss, check_int, check_rate
+from prefixlm_teach.arguments import check_finite_loss
 from prefixlm_teach.data import Batch
 from prefixlm_teach.loss import compute_prefix_lm_loss
+from prefixlm_teach.run_arguments import check_enough, check_training, check_watch
+from prefixlm_teach.runs import load_run, save_run
 
 
 def train(
-    model: nn.Module, batches: Iterable[Batch], *, steps: int, lr: float = 2e-3, progress: bool = True
+    model: nn.Module,
+    batches: Iterable[Batch],
+    *,
+    steps: int,
+    lr: float = 2e-3,
+    accumulate: int = 1,
+    keep: Path | None = None,
+    every: int = 100,
+    watch: Callable[[list[float]], None] | None = None,
+    progress: bool = True,
 ) -> list[float]:
     """Train `model` in place and return the loss of every step.
 
@@ -24,37 +37,81 @@ def train(
 
     Args:
         model: called as `model(tokens, prefix_len, valid=valid)`, as `TinyPrefixLM` is.
-        batches: at least `steps` batches.
+        batches: at least `steps * accumulate` batches.
         steps: the number of updates, at least 20: the learning rate has to rise and to fall.
         lr: the highest learning rate.
-        progress: show a progress bar.
+        accumulate: how many batches make one update. Each target token counts the same, whichever batch it
+            is in, so that the update is that of one large batch.
+        keep: a file in which the run is kept every `every` steps and at its end. If it is there, the run goes
+            on from it; with the same batches, and on the same machine, it ends as if it had never stopped.
+        every: how many steps may be lost when the process is killed.
+        watch: called after each step with the losses so far, as `LiveCurve` is.
+        progress: show a progress bar, with the loss and how many tokens a second are read.
 
     Returns:
         `steps` losses, in nats per target token.
 
     Raises:
-        TypeError: `steps` or `lr` is no number.
-        ValueError: `steps` is below 20, `lr` is not above 0, or `batches` runs out, or a loss is not finite.
+        TypeError: a number is no number, `keep` no path, or `watch` cannot be called.
+        ValueError: a number is too small, `batches` runs out, a loss is not finite, or the file holds
+            another run.
+        FileNotFoundError: the folder of `keep` is not there.
     """
-    check_int("steps", steps, minimum=20)
-    check_rate("lr", lr)
+    check_training(steps, lr, accumulate, keep, every)
+    check_watch(watch)
     optimizer = AdamW(model.parameters(), lr=lr, weight_decay=0.01)
     schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=steps, pct_start=0.1)
+    asked = {"steps": steps, "lr": lr, "accumulate": accumulate}
     losses: list[float] = []
+    if keep is not None and keep.exists():
+        losses = load_run(keep, model, optimizer, schedule, asked)
+    stream = islice(batches, len(losses) * accumulate, None)
+    read, began = 0, time.perf_counter()
     model.train()
-    with tqdm(islice(batches, steps), total=steps, disable=not progress, unit="step") as bar:
-        for batch in bar:
-            logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
-            loss = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid)
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.item())
+    with tqdm(initial=len(losses), total=steps, disable=not progress, unit="step") as bar:
+        while len(losses) < steps:
+            together = list(islice(stream, accumulate))
+            check_enough(len(together), accumulate, len(losses), steps)
+            losses.append(update(model, together, optimizer, schedule))
             check_finite_loss(losses[-1], step=len(losses))
-            bar.set_postfix(loss=f"{losses[-1]:.2f}")
-    if len(losses) < steps:
-        raise ValueError(f"the batches ran out after {len(losses)} of {steps} steps")
+            read += sum(int(batch.valid.sum()) for batch in together)
+            rate = read / (time.perf_counter() - began)
+            bar.set_postfix_str(f"loss={losses[-1]:.2f}, {rate:,.0f} tokens/s", refresh=False)
+            bar.update()
+            if keep is not None and (len(losses) % every == 0 or len(losses) == steps):
+                save_run(keep, model, optimizer, schedule, losses, asked)
+            if watch is not None:
+                watch(losses)
     model.eval()
     return losses
+
+
+def update(
+    model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, schedule: LRScheduler
+) -> float:
+    """Take one step on several batches as if they were one, and return their mean loss.
+
+    The mean over all target tokens is not the mean of the batches' means, where these have unlike numbers
+    of targets: each batch counts by its share of them.
+    """
+    counts = [target_count(batch) for batch in together]
+    optimizer.zero_grad()
+    loss = 0.0
+    for batch, count in zip(together, counts, strict=True):
+        if len(together) > 1 and count == 0:
+            continue
+        logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
+        mean = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid)
+        part = mean * (count / max(sum(counts), 1))
+        part.backward()
+        loss += part.item()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    schedule.step()
+    return loss
+
+
+def target_count(batch: Batch) -> int:
+    """Return how many tokens of a batch are scored."""
+    first = batch.prefix_len.clamp(min=1)  # (B,): nothing predicts the first token
+    return int((batch.valid.sum(-1) - first).clamp(min=0).sum())

@@ -58,6 +58,19 @@ def check_sounds(pairs: Iterable[tuple[str, Sequence[str]]], phonemes: Container
         check_known(f"phoneme in {word!r}:", said, phonemes, "they are the dictionary's, without stress")
 
 
+def check_answers(words: Any, answers: Any, listed: Container[str]) -> None:
+    """Raise unless `answers` has a tuple of phonemes for each of the `words`, all of them `listed`."""
+    check_words(words)
+    check_known("word", words, listed, "only words of the dictionary can be marked")
+    if isinstance(answers, str) or not isinstance(answers, Sequence):
+        raise TypeError(f"answers must be a list of tuples of phonemes, not {kind_of(answers)}")
+    if len(answers) != len(words):
+        raise ValueError(f"there are {len(words)} words, but {len(answers)} answers")
+    for word, answer in zip(words, answers, strict=True):
+        if not isinstance(answer, tuple) or not all(isinstance(phoneme, str) for phoneme in answer):
+            raise TypeError(f"the answer to {word!r} must be a tuple of phonemes, not {kind_of(answer)}")
+
+
 def check_float32(model: nn.Module) -> None:
     """Raise unless every weight of `model` is float32."""
     for name, weight in model.named_parameters():

@@ -1,0 +1,185 @@
+"""Does an open prefix help to pronounce? Causal, prefix and encoder-decoder models, with seeds.
+
+    python experiments/g2p.py tune       which learning rate suits which model (600 steps, three seeds)
+    python experiments/g2p.py main       the comparison (2,400 steps, five seeds)
+    python experiments/g2p.py sweep      depth, width and steps, one at a time (three seeds)
+
+Each run writes one JSON file to experiments/results/g2p/ when it ends; what is there already is not run again.
+A run that was killed goes on from experiments/kept/. Each uses one thread; with `--jobs 2` two run at a time.
+What was expected stands in experiments/EXPECTED.md, written before the first run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from g2p_models import make_model
+from torch import nn
+
+from prefixlm_teach import g2p_vocabulary, pronounce, train, training_batches, words_of
+from prefixlm_teach.errors import error_rates
+
+HERE = Path(__file__).parent
+RESULTS, KEPT = HERE / "results" / "g2p", HERE / "kept"
+BATCH_SIZE = 256
+# The encoder-decoders are narrower, so that all have about as many parameters: see the results.
+WIDTHS = {"encdec-2-1": 116, "encdec-2-2": 104}
+DECODERS = tuple(
+    f"{mask}-{position}" for position in ("learned", "restarting", "rotary") for mask in ("causal", "prefix")
+)
+RATES = (1e-3, 2e-3, 4e-3)
+
+
+class Run(NamedTuple):
+    """One training run: which model, how large, how long, which seed."""
+
+    kind: str
+    seed: int
+    lr: float = 2e-3
+    steps: int = 2400
+    n_layers: int = 3
+    d_model: int = 128
+
+    @property
+    def name(self) -> str:
+        """The name of the run's files."""
+        shape = f"-l{self.n_layers}-d{self.d_model}" if self.kind not in WIDTHS else ""
+        return f"{self.kind}{shape}-lr{self.lr:g}-t{self.steps}-s{self.seed}"
+
+
+def tuning() -> Iterator[Run]:
+    """Short runs at three learning rates."""
+    for seed in range(3):
+        for kind in (*DECODERS, *WIDTHS):
+            for lr in RATES:
+                yield Run(kind, seed, lr, 600)
+
+
+def best_rate(kind: str) -> float:
+    """The learning rate with the lowest phoneme error on the validation words, over the tuning seeds."""
+    return min(RATES, key=lambda lr: mean_error([Run(kind, seed, lr, 600) for seed in range(3)]))
+
+
+def mean_error(runs: list[Run]) -> float:
+    """The mean validation phoneme error of runs that have ended."""
+    found = [json.loads((RESULTS / f"{run.name}.json").read_text(encoding="utf-8")) for run in runs]
+    return sum(each["validation"]["phoneme"] for each in found) / len(found)
+
+
+def best_encoder_decoder() -> str:
+    """The shape of encoder-decoder that did best in the tuning."""
+    return min(WIDTHS, key=lambda kind: mean_error([Run(kind, s, best_rate(kind), 600) for s in range(3)]))
+
+
+def comparison() -> Iterator[Run]:
+    """The long runs, each kind at the learning rate that suits it."""
+    kinds = (*DECODERS, best_encoder_decoder())
+    for seed in range(5):
+        for kind in kinds:
+            yield Run(kind, seed, best_rate(kind))
+
+
+def sweeps() -> Iterator[Run]:
+    """Short runs that change one thing at a time."""
+    for seed in range(3):
+        for kind in ("causal-rotary", "prefix-rotary"):
+            lr = best_rate(kind)
+            for n_layers in (1, 2, 6):
+                yield Run(kind, seed, lr, 600, n_layers=n_layers)
+            for d_model in (64, 192):
+                yield Run(kind, seed, lr, 600, d_model=d_model)
+            for steps in (300, 1200):
+                yield Run(kind, seed, lr, steps)
+
+
+PARTS = {"tune": tuning, "main": comparison, "sweep": sweeps}
+
+
+def perform(run: Run) -> dict[str, Any]:
+    """Train and measure; goes on where a killed run was."""
+    torch.set_num_threads(1)
+    torch.manual_seed(run.seed)
+    vocabulary = g2p_vocabulary()
+    config = {
+        "vocab_size": len(vocabulary),
+        "d_model": WIDTHS.get(run.kind, run.d_model),
+        "n_layers": run.n_layers,
+        "max_len": 64,
+    }
+    model = make_model(run.kind, **config)
+    began = time.perf_counter()
+    losses = train(
+        model,
+        training_batches(vocabulary, BATCH_SIZE, seed=run.seed),
+        steps=run.steps,
+        lr=run.lr,
+        keep=KEPT / f"{run.name}.pt",
+    )
+    seconds = time.perf_counter() - began
+    return {
+        "script": "experiments/g2p.py",
+        **run._asdict(),
+        "d_model": config["d_model"],
+        "batch_size": BATCH_SIZE,
+        "torch": torch.__version__.partition("+")[0],
+        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "seconds": round(seconds),
+        "loss_every_50": [round(sum(losses[i : i + 50]) / 50, 4) for i in range(0, run.steps, 50)],
+        **{split: measure(model, split) for split in ("validation", "test")},
+    }
+
+
+def measure(model: nn.Module, split: str) -> dict[str, float]:
+    """Word and phoneme error rate over all words of a split."""
+    words, answers = words_of(split), []
+    for start in range(0, len(words), 512):
+        answers += pronounce(model, g2p_vocabulary(), words[start : start + 512])
+    return {name: round(rate, 5) for name, rate in error_rates(words, answers)._asdict().items()}
+
+
+def perform_and_write(run: Run) -> None:
+    """Perform a run and write its result, unless it is there."""
+    path = RESULTS / f"{run.name}.json"
+    if path.exists():
+        return
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    KEPT.mkdir(exist_ok=True)
+    result = perform(run)
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (KEPT / f"{run.name}.pt").unlink()
+    print(f"{run.name}: validation {result['validation']}, {result['seconds']} s", flush=True)
+
+
+def main() -> None:
+    """Perform the runs of a part, each in a process of its own."""
+    parser = argparse.ArgumentParser(description="Run the pronunciation experiment.")
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--jobs", type=int, default=1, help="how many runs at a time")
+    parser.add_argument("--only", help="perform the run of this name, here")
+    asked = parser.parse_args()
+    runs = list(PARTS[asked.part]())
+    if asked.only:
+        (run,) = [run for run in runs if run.name == asked.only]
+        perform_and_write(run)
+        return
+    waiting = [run for run in runs if not (RESULTS / f"{run.name}.json").exists()]
+    print(f"{len(runs) - len(waiting)} of {len(runs)} runs are there.", flush=True)
+
+    def in_a_process(run: Run) -> None:
+        subprocess.run([sys.executable, __file__, asked.part, "--only", run.name], check=True)
+
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        list(pool.map(in_a_process, waiting))
+
+
+if __name__ == "__main__":
+    main()

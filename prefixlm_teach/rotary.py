@@ -1,0 +1,73 @@
+"""Rotary positions: queries and keys are turned by an angle that grows with their position.
+
+The score of a query and a key then depends on how far apart they stand, not on where. Padding on the left
+moves both alike, so that columns serve as positions.
+
+Source: Su et al. 2021 (arXiv:2104.09864), section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from prefixlm_teach.attention import PrefixLMAttention
+from prefixlm_teach.mask_arguments import check_even_heads
+from prefixlm_teach.model import Block, TinyPrefixLM
+
+
+def rotate(x: Tensor) -> Tensor:
+    """Turn the pairs of numbers of each vector, pair i at position t by t / 10000 ** (i / pairs).
+
+    Args:
+        x: (..., T, d_head) floats, d_head even. Number i and number i + d_head / 2 are a pair.
+
+    Returns:
+        The same shape and dtype; the length of a vector stays what it was.
+    """
+    half = x.size(-1) // 2
+    speed = 10_000.0 ** -(torch.arange(half, device=x.device) / half)  # (d_head / 2,)
+    angle = torch.arange(x.size(-2), device=x.device)[:, None] * speed  # (T, d_head / 2)
+    sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
+    first, second = x[..., :half], x[..., half:]
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+class RotaryLinear(nn.Linear):
+    """A linear layer to queries or keys, whose heads are then rotated by position.
+
+    Args:
+        d_model: d, the width.
+        n_heads: H; d / H must be even.
+    """
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        check_even_heads(d_model, n_heads)
+        super().__init__(d_model, d_model)
+        self.n_heads = n_heads
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, T, d) from (B, T, d)."""
+        y = super().forward(x)
+        heads = y.view(*y.shape[:2], self.n_heads, -1).transpose(1, 2)  # (B, H, T, d_head)
+        return rotate(heads).transpose(1, 2).flatten(2)
+
+
+class RotaryPrefixLM(TinyPrefixLM):
+    """TinyPrefixLM with rotary positions: its table of positions stays zero and is not trained.
+
+    Args:
+        config: as for `TinyPrefixLM`; d / H must be even.
+    """
+
+    def __init__(self, *config: Any, **named: Any) -> None:
+        super().__init__(*config, **named)
+        nn.init.zeros_(self.pos_emb.weight)
+        self.pos_emb.weight.requires_grad_(False)
+        for block in self.blocks:
+            assert isinstance(block, Block)  # noqa: S101 - for the type checker
+            attn: PrefixLMAttention = block.attn
+            attn.q_proj = RotaryLinear(attn.d_model, attn.n_heads)
+            attn.k_proj = RotaryLinear(attn.d_model, attn.n_heads)
