@@ -36,7 +36,17 @@ READ = """(root) => {
     counts: Object.fromEntries(all(".plx-count").map((count) => [
       count.querySelector(".plx-name").textContent, count.querySelector(".plx-figure").textContent,
     ])),
+    bars: all(".plx-bars").map((table) => ({
+      heads: all("thead th", table).map((head) => head.firstChild.textContent),
+      rows: all(".plx-bar-row", table).map((row) => ({
+        name: row.querySelector("th").textContent, state: row.dataset.state ?? null,
+        figures: text(".plx-bar-figure", row),
+        lengths: all(".plx-track", row).map((track) => (track.hidden ? null
+          : 100 * track.firstChild.getBoundingClientRect().width / track.getBoundingClientRect().width)),
+      })),
+    })),
     pressed: text("[aria-pressed=true]"),
+    notes: text(".plx-note"),
     readout: root.querySelector(".plx-readout").textContent,
   };
 }"""
