@@ -154,10 +154,14 @@ class AttentionExplorer(Explorer):
             draw_lines(axes, seq_len, side)
             labels.draw(axes, rows=True)
             draw_head(axes, side, labels, self.title, first=True)
-            draw_color_bar(canvas(figure, labels.left + 40, labels.up + side + 82, side, 40), 1.0, blocked=True)
+            draw_color_bar(
+                canvas(figure, labels.left + 40, labels.up + side + 82, side, 40), 1.0, blocked=True
+            )
             if bars:
                 _draw_row(axes, side + 60, self.tokens, row, weights[row].tolist(), mask[row].tolist())
-            experiment = "" if self.prefix_len == self.given else f" The sequence was given with p = {self.given}."
+            experiment = (
+                "" if self.prefix_len == self.given else f" The sequence was given with p = {self.given}."
+            )
             return finish(figure, f"{self.description}{_say_blocked(mask)}{experiment}")
 
 
@@ -192,7 +196,9 @@ def _draw_row(
     axes: Axes, left: float, tokens: Sequence[str], row: int, weights: list[float], visible: list[bool]
 ) -> None:
     """Draw the weights of a row as bars, with their figures."""
-    write(axes, left, -6, f"Row {row}, “{shown(tokens[row])}”, looks at", 13, ha="left", va="bottom", bold=True)
+    write(
+        axes, left, -6, f"Row {row}, “{shown(tokens[row])}”, looks at", 13, ha="left", va="bottom", bold=True
+    )
     start = left + 46 + max(width_of(shown(token), 13) for token in tokens)
     for k, (token, weight, seen) in enumerate(zip(tokens, weights, visible, strict=True)):
         y = 16 + 26.0 * k

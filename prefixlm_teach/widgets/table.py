@@ -1,10 +1,10 @@
-"""The table of attention weights that an explorer carries: a byte for each weight, nothing for a blocked cell.
+"""The table of attention weights an explorer carries: a byte for each weight, none for a blocked cell.
 
-Layout, with T tokens, L layers and H heads: for p = 1 to T (p = 0 is the same mask as p = 1), for each layer,
-for each head, for each row q, the weights of the max(q + 1, p) keys that the row may look at, in order. A byte
-b stands for b / 255. The bytes of a row are rounded by largest remainder, so they sum to exactly 255 and none
-is off by a whole step. Where a map begins follows from p, layer and head (`map_start`), and its rows follow
-one another, so no index is stored. All bytes together are written in base64.
+Layout, with T tokens, L layers and H heads: for p = 1 to T (p = 0 is the same mask as p = 1), for each
+layer, for each head, for each row q, the weights of the max(q + 1, p) keys that the row may look at, in
+order. A byte b stands for b / 255. The bytes of a row are rounded by largest remainder, so they sum to
+exactly 255 and none is off by a whole step. Where a map begins follows from p, layer and head (`map_start`),
+and its rows follow one another, so no index is stored. All bytes together are written in base64.
 
 `table_size` says how many bytes: 14,664 (19,552 letters) for 12 tokens, 3 layers and 4 heads.
 """

@@ -98,7 +98,9 @@ def assert_row(drawn: dict[str, Any], explorer: AttentionExplorer, weights: Tens
     assert f"looks most at column {most}, " in drawn["readout"]
     assert f": {float(weights[q, most]):.2f}. It" in drawn["readout"]
     blocked = row.count(None)
-    assert re.search(rf"; {blocked} cells? (is|are) blocked\." if blocked else "; no cell is blocked", drawn["readout"])
+    assert re.search(
+        rf"; {blocked} cells? (is|are) blocked\." if blocked else "; no cell is blocked", drawn["readout"]
+    )
     (bars,) = drawn["bars"]
     assert [each["figures"] for each in bars["rows"]] == [
         [NONE if weight is None else f"{weight:.2f}"] for weight in row
@@ -107,7 +109,9 @@ def assert_row(drawn: dict[str, Any], explorer: AttentionExplorer, weights: Tens
         assert each["lengths"] == [None if weight is None else pytest.approx(100 * weight, abs=1.5)]
     this, all_rows = ahead_of(explorer, q)
     assert drawn["counts"] == {
-        "Sum of the row": "1.00", "Row looks ahead": this, "Prefix rows look ahead": all_rows,
+        "Sum of the row": "1.00",
+        "Row looks ahead": this,
+        "Prefix rows look ahead": all_rows,
     }
     assert drawn["grids"][0]["seen"] == mask[q].tolist()
 
