@@ -79,8 +79,7 @@ function render({ model, el }) {
       say(sum(row)), q < p - 1 ? say(ahead(q)) : "–",
       p > 1 ? say(sum(times(p - 1, ahead)) / (p - 1)) : "–",
     ]);
-    const hint = grid.row === null ? " Point at a row, or walk the rows with the arrow keys, to see another." : "";
-    const words = sayRow(tokens, q, p, row) + hint;
+    const words = sayRow(tokens, q, p, row);
     if (readout.textContent !== words) readout.textContent = words; // it is read out whenever it is set
   };
   const grid = makeGrid(tokens, ["crossed", ...times(21, (i) => `shade-${5 * i}`)], {
@@ -101,14 +100,15 @@ function render({ model, el }) {
     readRow();
   };
 
-  el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Attention explorer" },
+  el.append(make("div", { class: "plx-root plx-attention", role: "group", "aria-label": "Attention explorer" },
     make("div", { class: "plx-controls" },
       layerSlider.element, headSlider.element, slider.element, presets.element),
     note,
     make("div", { class: "plx-body" },
       make("div", { class: "plx-map" },
         grid.element,
-        makeLegend([["shade-0", "weight 0"], ["shade-50", "0.5"], ["shade-100", "1"], ["crossed", "blocked"]])),
+        makeLegend([["shade-0", "weight 0"], ["shade-50", "0.5"], ["shade-100", "1"], ["crossed", "blocked"]]),
+        make("p", { class: "plx-hint" }, "Point at a row, or walk the rows with the arrow keys, to see where it looks.")),
       make("div", { class: "plx-side" }, readout, bars.element, counts.element))));
   draw();
   const changes = ["layer", "head", "prefix_len"].map((trait) => `change:${trait}`);
