@@ -3,6 +3,7 @@
 from itertools import pairwise, product
 
 import pytest
+import torch
 from bare import open_bare
 from drawn import read
 from playwright.sync_api import Page
@@ -32,6 +33,16 @@ def test_every_combination_of_the_sliders_shows_what_python_computes(
 def test_long_sequences_are_described_as_python_does(page: Page, seq_len: int) -> None:
     symbols = [f"w{t}" for t in range(seq_len)]
     explorer = AttentionExplorer(make_model(1, 1), make_tokens(seq_len), symbols, 9)
+    open_bare(page, explorer)
+    shows(page.locator(".plx-root"), explorer)
+
+
+def test_of_equal_weights_the_first_is_named(page: Page) -> None:
+    model = make_model(1, 1)
+    torch.nn.init.zeros_(model.blocks[0].attn.q_proj.weight)
+    torch.nn.init.zeros_(model.blocks[0].attn.q_proj.bias)
+    explorer = AttentionExplorer(model, make_tokens(3), ["a", "b", "c"], 3)
+    assert "row 2 (c) looks most at column 0 (a), 0.33" in explorer.description
     open_bare(page, explorer)
     shows(page.locator(".plx-root"), explorer)
 

@@ -59,6 +59,14 @@ def test_a_row_that_looks_at_one_key_alone_is_exact(seq_len: int, seed: int) -> 
     assert torch.equal(weights, alone[-1, 0, 0])
 
 
+@pytest.mark.parametrize("half", [0.5039, 0.496])
+def test_a_row_that_half_precision_keeps_from_summing_to_one_is_mended(half: float) -> None:
+    maps = torch.tensor([[[[[1.0, 0.0], [half, half]]]], [[[[half, half], [half, half]]]]])
+    for p in range(3):
+        weights, _ = unpack(pack(maps), 2, 1, 1, (p, 0, 0))
+        assert sorted((weights[1] * 255).round().tolist()) == [127.0, 128.0]
+
+
 def test_the_largest_remainders_are_rounded_up() -> None:
     thirds = torch.tensor([[1.0, 0, 0], [0.5, 0.5, 0], [0.3, 0.3, 0.4]]).expand(3, 1, 1, 3, 3).clone()
     thirds[1:, ..., :2, :] = torch.tensor([0.1, 0.9, 0.0])
