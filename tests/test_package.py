@@ -20,6 +20,7 @@ ORDER = (
     "mask_arguments",
     "picture_arguments",
     "word_arguments",
+    "explorer_arguments",
     "masks",
     "descriptions",
     "attention",
@@ -32,6 +33,7 @@ ORDER = (
     "captions",
     "pictures",
     "drawing",
+    "drawing_bars",
     "plots",
     "widgets",
 )

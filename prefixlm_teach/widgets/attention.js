@@ -91,7 +91,7 @@ function render({ model, el }) {
     rows = rowsOf(bytes, n, { layers, heads }, p, l, h);
     layerSlider.set(l, `${l}`, `layer ${l} of 0 to ${layers - 1}`);
     headSlider.set(h, `${h}`, `head ${h} of 0 to ${heads - 1}`);
-    slider.set(p, `${p} of ${n}`, `prefix length ${p} of ${n}, ${p === given ? "as given" : `an experiment: given with ${given}`}`);
+    slider.set(p, `${p} of ${n}`, `${sayPrefix(tokens, p)}, ${p === given ? "as given" : `an experiment: given with ${given}`}`);
     presets.set(p);
     note.textContent = p === given ? `The sequence was given with p = ${given}.`
       : `The sequence was given with p = ${given}: what the model does at p = ${p} is an experiment.`;

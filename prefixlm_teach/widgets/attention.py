@@ -98,12 +98,11 @@ class AttentionExplorer(Explorer):
         layer: int | None = None,
         head: int = 0,
     ) -> None:
-        check_explorable(model, tokens, symbols)
+        check_explorable(model, tokens, symbols, prefix_len)
         n_layers, n_heads = sizes_of(model)
         seq_len = tokens.size(1)
         p = seq_len // 2 if prefix_len is None else prefix_len
         layer = n_layers - 1 if layer is None else layer
-        check_split_of(symbols, p)
         check_place("layer", layer, n_layers)
         check_place("head", head, n_heads)
         self.set_trait("tokens", tuple(symbols))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from prefixlm_teach.arguments import check_ids, check_int, check_length, check_same_device, kind_of
+from prefixlm_teach.explorer_arguments import check_one_example
 from prefixlm_teach.model import Block, TinyPrefixLM
 from prefixlm_teach.widgets.table import table_size
 from prefixlm_teach.word_arguments import check_eval_mode
@@ -20,18 +20,19 @@ def sizes_of(model: TinyPrefixLM) -> tuple[int, int]:
     return len(model.blocks), first.attn.n_heads
 
 
-def check_explorable(model: Any, tokens: Any, symbols: Any) -> None:
-    """Raise unless `model` is a TinyPrefixLM in eval mode, `tokens` (1, T) ids, and `symbols` T strings."""
+def check_explorable(model: Any, tokens: Any, symbols: Any, prefix_len: Any) -> None:
+    """Raise unless `model` is a TinyPrefixLM in eval mode that can read one example, `tokens` (1, T).
+
+    `symbols` must be T strings, and `prefix_len` a number from 0 to T, or None.
+    """
     if not isinstance(model, TinyPrefixLM):
         raise TypeError(f"model must be a TinyPrefixLM, not {kind_of(model)}")
     check_eval_mode(model)
     check_ids("tokens", tokens, model.vocab_size)
     check_same_device("tokens", tokens, "the model", model.token_emb.weight)
-    batch, seq_len = tokens.shape
-    if batch != 1:
-        raise ValueError(f"tokens must be one example, (1, T), not a batch of {batch}: use tokens[:1]")
+    check_one_example(tokens, symbols, prefix_len)
+    seq_len = tokens.size(1)
     check_length(seq_len, model.max_len)
-    _check_symbols(symbols, seq_len)
     n_layers, n_heads = sizes_of(model)
     size = table_size(seq_len, n_layers, n_heads)
     if size > MOST:
@@ -40,16 +41,6 @@ def check_explorable(model: Any, tokens: Any, symbols: Any) -> None:
             f"one map for each prefix length, and the page carries them all: at most {MOST:,}. "
             "Take fewer tokens"
         )
-
-
-def _check_symbols(symbols: Any, seq_len: int) -> None:
-    if isinstance(symbols, str) or not isinstance(symbols, Sequence):
-        raise TypeError(f"symbols must be a list of strings, one per token, not {kind_of(symbols)}")
-    for i, symbol in enumerate(symbols):
-        if not isinstance(symbol, str):
-            raise TypeError(f"symbols must be strings, but symbol {i} is {kind_of(symbol)}")
-    if len(symbols) != seq_len:
-        raise ValueError(f"symbols must name each token once: there are {len(symbols)} for {seq_len} tokens")
 
 
 def check_place(name: str, value: Any, count: int) -> None:

@@ -136,3 +136,20 @@ function sayGroup({ first, last, runs }) {
     end === OWN ? `${start} up to their own` : start === end ? `${start}` : `${start} to ${end}`);
   return `${who} ${see} column${one ? "" : "s"} ${what.join(" and ")}`;
 }
+
+/** The columns k of n for which isTrue(k) holds, in words. */
+function sayColumns(n, isTrue) {
+  const runs = runsOf(n, isTrue);
+  if (!runs.length) return "nothing";
+  const one = runs.length === 1 && runs[0][0] === runs[0][1];
+  return `column${one ? "" : "s"} ${runs.map(([start, end]) => (start === end ? start : `${start} to ${end}`)).join(" and ")}`;
+}
+
+/** A prefix length in words: the prefix itself, its middle left out when it is long. */
+function sayPrefix(tokens, p) {
+  const begin = `prefix length ${p} of ${tokens.length}`;
+  if (p === 0) return `${begin}: no prefix`;
+  const prefix = tokens.slice(0, p).map(shown);
+  const words = p <= 8 ? prefix : [...prefix.slice(0, 3), "…", ...prefix.slice(-3)];
+  return `${begin}: '${words.join(" ")}'`;
+}

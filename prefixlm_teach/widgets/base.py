@@ -85,8 +85,7 @@ class Explorer(anywidget.AnyWidget):
     def state(self) -> dict[str, Any]:
         """What the ES module needs to draw the explorer: the value of each trait of its own."""
         own = set(self.trait_names(sync=True)) - set(ipywidgets.DOMWidget.class_trait_names(sync=True))
-        values = {name: getattr(self, name) for name in sorted(own) if not name.startswith("_")}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: _plain(getattr(self, name)) for name in sorted(own) if not name.startswith("_")}
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         picture = self.picture()
@@ -99,6 +98,11 @@ class Explorer(anywidget.AnyWidget):
         }
         shown, metadata = picture._repr_mimebundle_()
         return {VIEW: view, **shown}, metadata
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON will have it: lists for tuples, at any depth."""
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _id_of(part: str, number: int) -> str:

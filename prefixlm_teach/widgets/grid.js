@@ -26,13 +26,14 @@ function outlinesOf(n, kindOf) {
 function makeHatch(kind, id, n) {
   const [angle, crossed] = HATCHED[kind];
   const step = Math.max(n / 56, 1 / 9);
+  const stroke = crossed ? 0.17 : 0.24;
   const line = (width, height) => make("svg:rect", { class: "plx-hatch-line", width, height });
   return make("svg:pattern", {
     id, class: `plx-hatch-${kind}`, width: step, height: step, patternUnits: "userSpaceOnUse",
     patternTransform: `rotate(${angle})`,
   },
     make("svg:rect", { class: "plx-hatch-paper", width: step, height: step }),
-    line(step * 0.24, step), ...(crossed ? [line(step, step * 0.24)] : []));
+    line(step * stroke, step), ...(crossed ? [line(step, step * stroke)] : []));
 }
 
 /** The path that holds all cells of a kind. */

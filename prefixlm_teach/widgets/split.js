@@ -14,15 +14,6 @@ function sayRow(tokens, q, p) {
   return `Row ${q}, “${shown(tokens[q])}”, sees ${columns}: ${kinds}. ${next}`;
 }
 
-/** The slider's value in words: the prefix itself, its middle left out when it is long. */
-function sayPrefix(tokens, p) {
-  const begin = `prefix length ${p} of ${tokens.length}`;
-  if (p === 0) return `${begin}: no prefix`;
-  const prefix = tokens.slice(0, p).map(shown);
-  const words = p <= 8 ? prefix : [...prefix.slice(0, 3), "…", ...prefix.slice(-3)];
-  return `${begin}: '${words.join(" ")}'`;
-}
-
 function render({ model, el }) {
   const tokens = model.get("tokens");
   const n = tokens.length;

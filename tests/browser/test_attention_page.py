@@ -144,9 +144,11 @@ def test_names_for_a_screen_reader(page: Page) -> None:
     ):
         assert line in tree, tree
     slider = page.get_by_role("slider", name="Prefix length p")
-    assert slider.get_attribute("aria-valuetext") == "prefix length 3 of 5, as given"
+    assert slider.get_attribute("aria-valuetext") == "prefix length 3 of 5: 'k n <sep>', as given"
     slider.press("ArrowLeft")
-    assert slider.get_attribute("aria-valuetext") == "prefix length 2 of 5, an experiment: given with 3"
+    assert (
+        slider.get_attribute("aria-valuetext") == "prefix length 2 of 5: 'k n', an experiment: given with 3"
+    )
     assert page.get_by_text("what the model does at p = 2 is an experiment.").count() == 1
     assert page.locator("[aria-live=polite]").count() == 1
 

@@ -37,12 +37,12 @@ def test_the_three_lives_agree(notebook: Notebook, reader: Page, book: Path, nam
     on_the_page = put_on_a_page(reader, book, explorer)
     in_the_lab = notebook.explorers()[NAMES.index(name)]
     kernel = notebook.kernel()
-    for number, slider in enumerate(kind.sliders):
+    for number, slider in enumerate(kind.sliders(explorer)):
         start = slider.value(explorer)
         range_of(on_the_page, slider).press("Home")
         for value in range(slider.last(explorer) + 1):
             slider.move(explorer, value)
-            ask(kernel, f"kind_of({name!r}).sliders[{number}].move({name}, {value})")
+            ask(kernel, f"kind_of({name!r}).sliders({name})[{number}].move({name}, {value})")
             eventually(lambda: kind.shows(in_the_lab, explorer))
             kind.shows(on_the_page, explorer)
             cells = kind.cells(read(in_the_lab))
@@ -52,7 +52,7 @@ def test_the_three_lives_agree(notebook: Notebook, reader: Page, book: Path, nam
         for _ in range(slider.last(explorer) - start):
             range_of(on_the_page, slider).press("ArrowLeft")
         slider.move(explorer, start)
-        ask(kernel, f"kind_of({name!r}).sliders[{number}].move({name}, {start})")
+        ask(kernel, f"kind_of({name!r}).sliders({name})[{number}].move({name}, {start})")
     kernel.stop_channels()
 
 
@@ -61,13 +61,13 @@ def test_what_a_reader_does_in_jupyterlab_reaches_python(notebook: Notebook, nam
     kind = kind_of(name)
     root = notebook.explorers()[NAMES.index(name)]
     kernel = notebook.kernel()
-    for number, slider in enumerate(kind.sliders):
+    for number, slider in enumerate(kind.sliders(kind.make())):
         element = range_of(root, slider)
         element.press("Home")
         for value in range(int(element.get_attribute("max")) + 1):
 
             def check(number: int = number, value: int = value) -> None:
-                held = ask(kernel, f"print(kind_of({name!r}).sliders[{number}].value({name}))")
+                held = ask(kernel, f"print(kind_of({name!r}).sliders({name})[{number}].value({name}))")
                 assert held == str(value)
 
             eventually(check)

@@ -54,7 +54,7 @@ def test_a_value_from_elsewhere_never_breaks_the_picture(page: Page, name: str, 
     for trait in explorer.state():
         if not explorer.traits()[trait].read_only:
             page.evaluate("([trait, value]) => model.set(trait, value)", [trait, value])
-    assert page.locator(".plx-root input[type=range]").count() == len(kind.sliders)
+    assert page.locator(".plx-root input[type=range]").count() == len(kind.sliders(explorer))
     for slider in page.get_by_role("slider").all():
         assert 0 <= int(slider.input_value()) <= int(slider.get_attribute("max"))
 
@@ -113,7 +113,7 @@ def test_every_part_of_it_is_reached_by_tab_in_the_order_of_the_page(page: Page,
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.dataset.stop"))
     assert seen == [str(i) for i in range(stops)]
-    assert stops >= len(kind_of(name).sliders)
+    assert stops >= page.get_by_role("slider").count() > 0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -36,6 +36,7 @@ READ = """(root) => {
     counts: Object.fromEntries(all(".plx-count").map((count) => [
       count.querySelector(".plx-name").textContent, count.querySelector(".plx-figure").textContent,
     ])),
+    figures: text(".plx-figure"),
     bars: all(".plx-bars").map((table) => ({
       heads: all("thead th", table).map((head) => head.firstChild.textContent),
       rows: all(".plx-bar-row", table).map((row) => ({

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image
 
+from prefixlm_teach.drawing_bars import ROOM, TRACK
 from prefixlm_teach.pictures import (
     BLOCKED,
     GREY_LINES,
@@ -88,3 +89,28 @@ def kind_of(cell: np.ndarray) -> str:
 def kinds_in(picture: Picture, n: int) -> list[list[list[str]]]:
     """Name the kinds of the cells of each (n, n) grid of a picture, row by row."""
     return [[[kind_of(cell) for cell in row] for row in cells_of(grid, n)] for grid in grids_in(picture)]
+
+
+def bars_in(picture: Picture, columns: int) -> list[list[float | None]]:
+    """How long the bars of a table are, in percent of their tracks, line by line; None where there is no bar.
+
+    Lines without any bar are left out. The tracks of the first column always stand furthest to the left.
+    """
+    image = pixels(picture)
+    blue, filled = near(image, PAST), near(image, PAST) | near(image, BLOCKED)
+    lines = np.flatnonzero(filled.sum(1) > 100)
+    if not len(lines):
+        return []
+    left = int(np.flatnonzero(filled.sum(0) > 10)[0])
+    found = []
+    for line in np.split(lines, np.flatnonzero(np.diff(lines) > 1) + 1):
+        y = line[len(line) // 4]
+        tracks = [slice(left + 2 * ROOM * c, left + 2 * ROOM * c + 2 * TRACK) for c in range(columns)]
+        ends = [np.flatnonzero(blue[y, at]).max(initial=-1) + 1 for at in tracks]
+        found.append(
+            [
+                100 * float(end) / (2 * TRACK) if filled[y, at].mean() > 0.8 else None
+                for end, at in zip(ends, tracks, strict=True)
+            ]
+        )
+    return found

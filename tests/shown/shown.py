@@ -38,7 +38,7 @@ class Kind:
         make: makes one whose sliders have few values.
         make_hard: makes one of the tokens it is given, eight or more, which could break a page.
         shows: asserts that all that stands on the page is what an explorer in Python says.
-        sliders: its sliders, in their order on the page.
+        sliders: the sliders of an explorer, in their order on the page.
         cells: what `read` found, cut down to what the PNG shows as well: the cells, the bars.
         png_cells: the same, read off the pixels of the explorer's PNG.
         choices: its buttons.
@@ -47,7 +47,7 @@ class Kind:
     make: Callable[[], Explorer]
     make_hard: Callable[[Sequence[str]], Explorer]
     shows: Callable[[Locator, Any], None]
-    sliders: list[Slider]
+    sliders: Callable[[Any], list[Slider]]
     cells: Callable[[dict[str, Any]], Any]
     png_cells: Callable[[Any], Any]
     choices: list[Choice] = field(default_factory=list)
@@ -64,6 +64,9 @@ def restore(name: str, state: dict[str, Any]) -> Explorer:
     (cls,) = [each for each in Explorer.__subclasses__() if each.name == name]
     explorer = cls.__new__(cls)
     for trait in sorted(state, key=lambda trait: not cls.class_traits()[trait].read_only):
-        value = state[trait]
-        explorer.set_trait(trait, tuple(value) if isinstance(value, list) else value)
+        explorer.set_trait(trait, _tuples(state[trait]))
     return explorer
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -130,7 +130,7 @@ KIND = Kind(
     make=make,
     make_hard=lambda tokens: make(tokens, 4),
     shows=shows,
-    sliders=[
+    sliders=lambda _: [
         Slider(
             label,
             last=last,

@@ -52,7 +52,7 @@ KIND = Kind(
     make=lambda: SplitExplorer(TOKENS, prefix_len=3),
     make_hard=lambda tokens: SplitExplorer(tokens, prefix_len=4),
     shows=shows,
-    sliders=[
+    sliders=lambda _: [
         Slider(
             "Prefix length p",
             last=lambda explorer: len(explorer.tokens),

@@ -16,7 +16,7 @@ def range_of(root: Locator, slider: Slider) -> Locator:
 def by_keys(root: Locator, explorer: Any, kind: Kind) -> None:
     """With the arrow keys, up and down again."""
     kind.shows(root, explorer)
-    for slider in kind.sliders:
+    for slider in kind.sliders(explorer):
         element, start, last = range_of(root, slider), slider.value(explorer), slider.last(explorer)
         element.press("Home")
         for value in range(last + 1):
@@ -42,7 +42,7 @@ def place_of(element: Locator, value: int, last: int) -> tuple[float, float]:
 
 def by_pointer(page: Page, root: Locator, explorer: Any, kind: Kind) -> None:
     """With the mouse, dragging."""
-    for slider in kind.sliders:
+    for slider in kind.sliders(explorer):
         element, last = range_of(root, slider), slider.last(explorer)
         element.scroll_into_view_if_needed()
         page.mouse.move(*place_of(element, slider.value(explorer), last))
@@ -56,7 +56,7 @@ def by_pointer(page: Page, root: Locator, explorer: Any, kind: Kind) -> None:
 
 def by_touch(page: Page, root: Locator, explorer: Any, kind: Kind) -> None:
     """With a finger, tapping."""
-    for slider in kind.sliders:
+    for slider in kind.sliders(explorer):
         element, last = range_of(root, slider), slider.last(explorer)
         for value in range(last + 1):
             element.scroll_into_view_if_needed()

@@ -155,12 +155,12 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: AttentionExplorer(MODEL, TOKENS.expand(2, -1), SYMBOLS),
         ValueError,
-        "tokens must be one example, (1, T), not a batch of 2: use tokens[:1]",
+        "an explorer shows one example, not a batch of 2: pass tokens[:1]",
     ),
     (
-        lambda: AttentionExplorer(MODEL, make_tokens(65), ["w"] * 65),
+        lambda: AttentionExplorer(TinyPrefixLM(7, 8, 2, 1, max_len=4).eval(), TOKENS, SYMBOLS),
         ValueError,
-        "an example has 65 tokens, but this model has 64 positions (max_len)",
+        "an example has 5 tokens, but this model has 4 positions (max_len)",
     ),
     (
         lambda: AttentionExplorer(MODEL, TOKENS, SYMBOLS[:3]),

@@ -58,7 +58,7 @@ def test_a_cell_shows_the_live_view_a_picture_and_a_sentence(name: str) -> None:
 def test_the_picture_follows_every_slider_and_every_button(name: str) -> None:
     kind = kind_of(name)
     explorer = kind.make()
-    for slider in kind.sliders:
+    for slider in kind.sliders(explorer):
         shown = set()
         for value in {0, 1, slider.last(explorer)}:
             slider.move(explorer, value)

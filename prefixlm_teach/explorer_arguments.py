@@ -1,0 +1,115 @@
+"""Checks on what an explorer is to show: every `check_...` raises in the reader's words."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from prefixlm_teach.arguments import check_has_values, check_ids, check_int, check_logits, kind_of
+from prefixlm_teach.picture_arguments import check_split_of, check_tokens
+from prefixlm_teach.word_arguments import check_eval_mode
+
+MOST = 8  # examples of a batch that find room side by side
+LONGEST = 64  # an explorer holds one table for each prefix length: they grow with the square of T
+
+
+def check_one_example(tokens: Any, symbols: Any, prefix_len: Any) -> None:
+    """Raise unless `tokens` is one example, (1, T) ids, with a string in `symbols` for each, and p fits."""
+    check_ids("tokens", tokens)
+    if len(tokens) != 1:
+        raise ValueError(f"an explorer shows one example, not a batch of {len(tokens)}: pass tokens[:1]")
+    if tokens.size(1) > LONGEST:
+        raise ValueError(
+            f"tokens has {tokens.size(1)} columns, and an explorer shows at most {LONGEST}: "
+            "it holds the model's answers for every prefix length"
+        )
+    check_symbols(symbols, tokens.size(1))
+    if prefix_len is not None:
+        check_split_of(symbols, prefix_len)
+
+
+def check_symbols(symbols: Any, seq_len: int) -> None:
+    """Raise unless `symbols` has a string for each of `seq_len` tokens."""
+    if isinstance(symbols, str) or not isinstance(symbols, Sequence):
+        raise TypeError(f"symbols must be a list of strings, one per token, not {kind_of(symbols)}")
+    for i, symbol in enumerate(symbols):
+        if not isinstance(symbol, str):
+            raise TypeError(f"symbols must be strings, but symbol {i} is {kind_of(symbol)}")
+    if len(symbols) != seq_len:
+        raise ValueError(f"symbols must name each token once: there are {len(symbols)} for {seq_len} tokens")
+
+
+def check_models(models: Any) -> None:
+    """Raise unless `models` names at least one model, each something to call, in eval mode."""
+    if not isinstance(models, Mapping):
+        raise TypeError(f"models must be a dict from name to model, not {kind_of(models)}")
+    if not models:
+        raise ValueError("models is empty: there is nothing to show")
+    for name, model in models.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be a string, not {kind_of(name)}")
+        if not callable(model):
+            raise TypeError(f"model {name!r} must be called with (tokens, prefix_len), not {kind_of(model)}")
+        if isinstance(model, nn.Module):
+            check_eval_mode(model)
+
+
+def check_answer(name: str, prefix_len: int, logits: Any, tokens: Tensor) -> None:
+    """Raise unless `logits`, what a model said of `tokens`, has the right shape and only finite numbers."""
+    check_logits(logits, "tokens", tokens)
+    check_ids("tokens", tokens, logits.size(-1))
+    check_has_values("logits", logits)
+    if not bool(torch.isfinite(logits).all()):
+        raise ValueError(f"model {name!r} gives logits that are not finite, with prefix_len {prefix_len}")
+
+
+def check_choice(name: str, value: Any, choices: Container[str], said: str) -> None:
+    """Raise unless `value` is one of the `choices`; `said` lists them."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, not {kind_of(value)}")
+    if value not in choices:
+        raise ValueError(f"{name} {value!r} is not one of {said}")
+
+
+def check_examples(examples: Any) -> None:
+    """Raise unless `examples` is a list of one to eight examples, each a list of strings."""
+    if isinstance(examples, str) or not isinstance(examples, Sequence):
+        raise TypeError(f"examples must be a list of lists of strings, not {kind_of(examples)}")
+    if not examples:
+        raise ValueError("examples is empty: there is nothing to show")
+    if len(examples) > MOST:
+        raise ValueError(f"there are {len(examples)} examples, and an explorer shows at most {MOST}")
+    for b, tokens in enumerate(examples):
+        try:
+            check_tokens(tokens)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"example {b}: {error}") from None
+        if len(tokens) > LONGEST:
+            raise ValueError(f"example {b} has {len(tokens)} tokens, and an explorer shows at most {LONGEST}")
+
+
+def check_prefix_lens(examples: Sequence[Sequence[str]], prefix_lens: Any) -> None:
+    """Raise unless `prefix_lens` has a whole number for each example, from 0 to its number of tokens."""
+    if isinstance(prefix_lens, Tensor):
+        raise TypeError("prefix_lens must be a list here, not a tensor: use prefix_lens.tolist()")
+    if isinstance(prefix_lens, str) or not isinstance(prefix_lens, Sequence):
+        raise TypeError(f"prefix_lens must be a list, a number per example, not {kind_of(prefix_lens)}")
+    if len(prefix_lens) != len(examples):
+        raise ValueError(f"there are {len(examples)} examples, but {len(prefix_lens)} prefix lengths")
+    for b, (tokens, p) in enumerate(zip(examples, prefix_lens, strict=True)):
+        try:
+            check_split_of(tokens, p)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"example {b}: {error}") from None
+
+
+def check_example_number(examples: Sequence[Sequence[str]], number: Any) -> None:
+    """Raise unless `number` is None or the number of an example."""
+    if number is None:
+        return
+    check_int("borrowed", number, minimum=0)
+    if number >= len(examples):
+        raise ValueError(f"borrowed is {number}, and the last example is number {len(examples) - 1}")

@@ -1,0 +1,78 @@
+// The loss explorer: what each token costs, by the right slice of the logits, by one without the shift, and by
+// one that begins late; for each prefix length and each model, from a table of hundredths of a nat.
+
+const SLICES = [
+  ["right", "row t − 1 guesses token t"],
+  ["no shift", "row t “guesses” token t, its own"],
+  ["late", "right, without the first target"],
+];
+
+/** What each slice makes of a line of the table: cost per token in hundredths, null where it is not scored. */
+function slicesOf(line, n, p) {
+  const following = (t) => line[t - 1];
+  return [
+    times(n, (t) => (t >= Math.max(p, 1) ? following(t) : null)),
+    times(n, (t) => (t >= p ? line[n - 1 + t] : null)),
+    times(n, (t) => (t >= p + 1 ? following(t) : null)),
+  ];
+}
+
+/** The mean of the costs that are there, rounded as Python rounds it, or null. */
+function meanOf(costs) {
+  const scored = costs.filter((cost) => cost !== null);
+  return scored.length ? Math.floor(scored.reduce((a, b) => a + b) / scored.length + 0.5) : null;
+}
+
+const inNats = (cost) => (cost / 100).toFixed(2);
+
+function render({ model, el }) {
+  const tokens = model.get("tokens");
+  const names = model.get("names");
+  const table = model.get("table");
+  const n = tokens.length;
+  const noIdea = Math.log(model.get("vocab_size"));
+  const prefix = () => wholeOf(model.get("prefix_len"), n);
+  const which = () => Math.max(0, names.indexOf(model.get("model")));
+  const set = (trait) => (value) => {
+    model.set(trait, value);
+    model.save_changes();
+  };
+
+  const slider = makeSlider("Prefix length p", n, set("prefix_len"));
+  const choice = makePresets("Model", names.map((name) => [name, name]), set("model"));
+  const bars = makeBars({
+    label: "Loss of each token in nats, by three slices", rows: tokens, columns: SLICES, total: "mean",
+  });
+  const readout = make("p", { class: "plx-readout plx-loss-readout", "aria-live": "polite" });
+
+  const draw = () => {
+    const p = prefix();
+    const slices = slicesOf(table[which()][Math.max(p, 1) - 1], n, p);
+    const means = slices.map(meanOf);
+    slider.set(p, `${p} of ${n}`, `prefix length ${p} of ${n}`);
+    choice.set(names[which()]);
+    bars.set(slices.map((costs, c) => [...costs, means[c]]), { highest: 200 * Math.max(noIdea, 0.5), write: inNats });
+    bars.mark(tokens.map((_, t) => (t < p ? "prefix" : "target")));
+    const said = SLICES.map(([name], c) => (means[c] === null ? `${name}: nothing is scored`
+      : `${name}: ${inNats(means[c])} over ${slices[c].filter((cost) => cost !== null).length}`));
+    const words = `Prefix length ${p} of ${n}, model “${names[which()]}”. Mean loss in nats, ${said.join("; ")}.`;
+    if (readout.textContent !== words) readout.textContent = words;
+  };
+
+  el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Prefix LM loss explorer" },
+    make("div", { class: "plx-controls" }, slider.element, ...(names.length > 1 ? [choice.element] : [])),
+    bars.element,
+    make("p", { class: "plx-loss-note" },
+      `The dashed line is the loss of having no idea among ${model.get("vocab_size")} tokens, `
+      + `${noIdea.toFixed(2)}. A longer bar than twice that is cut.`),
+    readout));
+  draw();
+  model.on("change:prefix_len", draw);
+  model.on("change:model", draw);
+  return () => {
+    model.off("change:prefix_len", draw);
+    model.off("change:model", draw);
+  };
+}
+
+export default { render };

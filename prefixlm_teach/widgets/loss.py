@@ -1,0 +1,175 @@
+"""The loss explorer: move the end of the prefix, and see what three slices of the logits make of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+import traitlets
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from prefixlm_teach.drawing_bars import Column, bars_size, draw_bars
+from prefixlm_teach.explorer_arguments import check_answer, check_choice, check_models, check_one_example
+from prefixlm_teach.picture_arguments import check_split_of
+from prefixlm_teach.pictures import PX, Picture, canvas, finish, plain_settings, write
+from prefixlm_teach.widgets.base import Checked, Explorer
+
+SLICES = {
+    "right": "row t − 1 guesses token t",
+    "no shift": "row t “guesses” token t, its own",
+    "late": "right, without the first target",
+}
+
+
+Model = Callable[[Tensor, int], Tensor]
+
+
+def loss_table(name: str, model: Model, tokens: Tensor) -> tuple[tuple[int, ...], ...]:
+    """Ask a model for every prefix length, and keep what three slices need, in hundredths of a nat.
+
+    Args:
+        name: the model's name, for an error.
+        model: called with `tokens` and p, returns (1, T, V) logits.
+        tokens: (1, T) ids.
+
+    Returns:
+        T tuples, for p = 1 to T (p = 0 is the same mask as p = 1). Each holds 2T - 1 whole numbers: what the
+        guess of row t - 1 costs at token t, for t = 1 to T - 1, then what row t's own token costs it.
+    """
+    table = []
+    for p in range(1, tokens.size(1) + 1):
+        with torch.no_grad():
+            logits = model(tokens, p)
+        check_answer(name, p, logits, tokens)
+        nats = -logits[0].double().log_softmax(-1)  # (T, V)
+        following = nats[:-1].gather(1, tokens[0, 1:, None].long())[:, 0]  # (T - 1,)
+        own = nats.gather(1, tokens[0, :, None].long())[:, 0]  # (T,)
+        table.append(tuple(round(100 * cost) for cost in torch.cat([following, own]).tolist()))
+    return tuple(table)
+
+
+class LossExplorer(Explorer):
+    """A slider for the prefix length, with each token's loss as three slices of the logits would have it.
+
+    Args:
+        models: a name for each model. A model is called with `tokens` and a prefix length, and returns
+            (1, T, V) logits, as a `TinyPrefixLM` in eval mode does.
+        tokens: (1, T) ids, T at most 64.
+        symbols: T strings, the tokens as they are shown.
+        prefix_len: p, 0 to T; half of the tokens when left out.
+
+    Attributes:
+        prefix_len: the slider's value, to read, set, observe or link.
+        model: the name of the model on show, likewise.
+        tokens: the symbols, read only.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind, shape or range, a model is in training mode
+            or gives numbers that are not finite.
+    """
+
+    name = "loss"
+    parts = ("bars",)
+    tokens = traitlets.Tuple(read_only=True).tag(sync=True)
+    names = traitlets.Tuple(read_only=True).tag(sync=True)
+    table = traitlets.Tuple(read_only=True).tag(sync=True)
+    vocab_size = traitlets.Int(read_only=True).tag(sync=True)
+    prefix_len = Checked(lambda explorer, p: check_split_of(explorer.tokens, p), operator.index).tag(
+        sync=True
+    )
+    model = Checked(
+        lambda explorer, name: check_choice("model", name, explorer.names, ", ".join(explorer.names)), str
+    ).tag(sync=True)
+
+    def __init__(
+        self,
+        models: Mapping[str, Model],
+        tokens: Tensor,
+        symbols: Sequence[str],
+        prefix_len: int | None = None,
+    ) -> None:
+        check_models(models)
+        check_one_example(tokens, symbols, prefix_len)
+        tables = tuple(loss_table(name, model, tokens) for name, model in models.items())
+        self.set_trait("tokens", tuple(symbols))
+        self.set_trait("names", tuple(models))
+        self.set_trait("table", tables)
+        with torch.no_grad():
+            self.set_trait("vocab_size", next(iter(models.values()))(tokens, 1).size(-1))
+        super().__init__(
+            model=self.names[0], prefix_len=len(symbols) // 2 if prefix_len is None else prefix_len
+        )
+
+    @property
+    def losses(self) -> dict[str, list[float | None]]:
+        """For each slice the loss of each token in nats, to two decimals; None where it is not scored."""
+        return {
+            name: [None if cost is None else cost / 100 for cost in costs]
+            for name, costs in self._costs().items()
+        }
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """For each slice the mean of its `losses`, to two decimals; None if nothing is scored."""
+        return {name: None if mean is None else mean / 100 for name, mean in self._means().items()}
+
+    def _costs(self) -> dict[str, list[int | None]]:
+        p, seq_len = self.prefix_len, len(self.tokens)
+        costs = self.table[self.names.index(self.model)][max(p, 1) - 1]
+        following, own = [None, *costs[: seq_len - 1]], costs[seq_len - 1 :]
+        return {
+            "right": [following[t] if t >= max(p, 1) else None for t in range(seq_len)],
+            "no shift": [own[t] if t >= p else None for t in range(seq_len)],
+            "late": [following[t] if t >= p + 1 else None for t in range(seq_len)],
+        }
+
+    def _means(self) -> dict[str, int | None]:
+        means: dict[str, int | None] = {}
+        for name, costs in self._costs().items():
+            scored = [cost for cost in costs if cost is not None]
+            means[name] = int(sum(scored) / len(scored) + 0.5) if scored else None
+        return means
+
+    @property
+    def description(self) -> str:
+        """What stands below the bars: the mean of each slice."""
+        said = []
+        for name, costs in self._costs().items():
+            scored = len(costs) - costs.count(None)
+            mean = self.means[name]
+            said.append(f"{name}: nothing is scored" if mean is None else f"{name}: {mean:.2f} over {scored}")
+        begin = f"Prefix length {self.prefix_len} of {len(self.tokens)}, model “{self.model}”"
+        return f"{begin}. Mean loss in nats, {'; '.join(said)}."
+
+    def __repr__(self) -> str:
+        return f"LossExplorer({len(self.tokens)} tokens, prefix_len={self.prefix_len}, model={self.model!r})"
+
+    def picture(self) -> Picture:
+        """Draw the three slices side by side as they stand."""
+        columns = [
+            Column(name, SLICES[name], values, self.means[name]) for name, values in self.losses.items()
+        ]
+        width, height = bars_size(self.tokens, columns)
+        title = f"model “{self.model}”, prefix length {self.prefix_len} of {len(self.tokens)}"
+        with plain_settings():
+            figure = Figure(figsize=((width + 40) * PX, (height + 60) * PX))
+            write(canvas(figure, 20, 0, width, 30), 0, 15, title, 14, ha="left", bold=True)
+            draw_bars(
+                canvas(figure, 20, 40, width, height),
+                self.tokens,
+                columns,
+                prefix_len=self.prefix_len,
+                no_idea=self.vocab_size,
+            )
+            return finish(figure, f"{self.description} {self._said()}")
+
+    def _said(self) -> str:
+        """The loss of each token that some slice scores, in words."""
+        said = []
+        for t, token in enumerate(self.tokens):
+            costs = [f"{name} {v[t]:.2f}" for name, v in self.losses.items() if v[t] is not None]
+            if costs:
+                said.append(f"{t} {token}: {', '.join(costs)}")
+        return f"Token by token, {'; '.join(said)}." if said else "No token is scored."
