@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.generation import generate_greedy, pronounce
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.training import train
-    from prefixlm_teach.widgets import BatchExplorer, LossExplorer, SplitExplorer
+    from prefixlm_teach.widgets import AttentionExplorer, BatchExplorer, LossExplorer, SplitExplorer
 
 _LATER = {
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
@@ -49,11 +49,12 @@ _LATER = {
     "generation": ("generate_greedy", "pronounce"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "training": ("train",),
-    "widgets": ("BatchExplorer", "LossExplorer", "SplitExplorer"),
+    "widgets": ("AttentionExplorer", "BatchExplorer", "LossExplorer", "SplitExplorer"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "AttentionExplorer",
     "Batch",
     "BatchExplorer",
     "Block",

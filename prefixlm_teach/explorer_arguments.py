@@ -26,9 +26,20 @@ def check_one_example(tokens: Any, symbols: Any, prefix_len: Any) -> None:
             f"tokens has {tokens.size(1)} columns, and an explorer shows at most {LONGEST}: "
             "it holds the model's answers for every prefix length"
         )
-    check_tokens(symbols, tokens.size(1))
+    check_symbols(symbols, tokens.size(1))
     if prefix_len is not None:
         check_split_of(symbols, prefix_len)
+
+
+def check_symbols(symbols: Any, seq_len: int) -> None:
+    """Raise unless `symbols` has a string for each of `seq_len` tokens."""
+    if isinstance(symbols, str) or not isinstance(symbols, Sequence):
+        raise TypeError(f"symbols must be a list of strings, one per token, not {kind_of(symbols)}")
+    for i, symbol in enumerate(symbols):
+        if not isinstance(symbol, str):
+            raise TypeError(f"symbols must be strings, but symbol {i} is {kind_of(symbol)}")
+    if len(symbols) != seq_len:
+        raise ValueError(f"symbols must name each token once: there are {len(symbols)} for {seq_len} tokens")
 
 
 def check_models(models: Any) -> None:

@@ -1,7 +1,8 @@
 """Explorers: live pictures, one Python and one JavaScript file each, over a shared base."""
 
+from prefixlm_teach.widgets.attention import AttentionExplorer
 from prefixlm_teach.widgets.batch import BatchExplorer
 from prefixlm_teach.widgets.loss import LossExplorer
 from prefixlm_teach.widgets.split import SplitExplorer
 
-__all__ = ["BatchExplorer", "LossExplorer", "SplitExplorer"]
+__all__ = ["AttentionExplorer", "BatchExplorer", "LossExplorer", "SplitExplorer"]

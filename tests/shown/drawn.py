@@ -47,6 +47,7 @@ READ = """(root) => {
       })),
     })),
     pressed: text("[aria-pressed=true]"),
+    notes: text(".plx-note"),
     readout: root.querySelector(".plx-readout").textContent,
   };
 }"""

@@ -14,6 +14,7 @@ from prefixlm_teach.pictures import (
     GREY_LINES,
     LEAKED,
     LOST_LINES,
+    MUTED,
     OPENED,
     OPENED_LINES,
     PAST,
@@ -58,6 +59,16 @@ def grids_in(picture: Picture) -> list[np.ndarray]:
         for left, right in _bands(columns):
             found.append(image[top:bottom, left:right])
     return found
+
+
+def framed_in(picture: Picture) -> np.ndarray:
+    """Cut out what stands in the highest frame of a picture: a grid whose cells have any colour."""
+    image = pixels(picture)
+    frame = near(image, MUTED)
+    edges = np.flatnonzero(frame.sum(0) > 2 * SMALLEST)
+    left, right = edges[0], edges[-1]
+    lines = np.flatnonzero(frame[:, left : right + 1].mean(1) > 0.9)
+    return np.asarray(image[lines[0] : lines[-1] + 1, left : right + 1])
 
 
 def cells_of(grid: np.ndarray, n: int) -> list[list[np.ndarray]]:

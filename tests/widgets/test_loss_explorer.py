@@ -138,8 +138,8 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"tokens": TOKENS.float()}, TypeError, "tokens must"),
     ({"tokens": TOKENS.repeat(2, 1)}, ValueError, "an explorer shows one example, not a batch of 2"),
     ({"tokens": torch.zeros(1, 65, dtype=torch.long)}, ValueError, "an explorer shows at most 64"),
-    ({"symbols": SYMBOLS[:4]}, ValueError, "there are 4 tokens, but 5 rows and columns to name"),
-    ({"symbols": "abcde"}, TypeError, "tokens must be a list of strings"),
+    ({"symbols": SYMBOLS[:4]}, ValueError, "symbols must name each token once: there are 4 for 5 tokens"),
+    ({"symbols": "abcde"}, TypeError, "symbols must be a list of strings"),
     ({"prefix_len": 6}, ValueError, "prefix_len 6 is longer than the sequence (5 tokens)"),
     ({"prefix_len": 2.0}, TypeError, "prefix_len must be a whole number"),
 ]
