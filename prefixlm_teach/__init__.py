@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     )
     from prefixlm_teach.generation import generate_greedy, pronounce
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
+    from prefixlm_teach.rule_language import parse_rule
+    from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.training import train
-    from prefixlm_teach.widgets import SplitExplorer
+    from prefixlm_teach.widgets import RuleExplorer, SplitExplorer
 
 _LATER = {
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
@@ -48,8 +50,10 @@ _LATER = {
     ),
     "generation": ("generate_greedy", "pronounce"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
+    "rule_language": ("parse_rule",),
+    "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "training": ("train",),
-    "widgets": ("SplitExplorer",),
+    "widgets": ("RuleExplorer", "SplitExplorer"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
@@ -57,6 +61,7 @@ __all__ = [
     "Batch",
     "Block",
     "PrefixLMAttention",
+    "RuleExplorer",
     "SplitExplorer",
     "TinyPrefixLM",
     "Vocabulary",
@@ -66,6 +71,7 @@ __all__ = [
     "compute_prefix_lm_loss",
     "create_prefix_lm_mask",
     "describe_mask",
+    "find_leaks",
     "g2p_vocabulary",
     "generate_greedy",
     "label_loss",
@@ -73,6 +79,9 @@ __all__ = [
     "load_words",
     "make_batch",
     "make_prompts",
+    "mask_from_rule",
+    "mask_parts",
+    "parse_rule",
     "plain_attention",
     "plot_attention",
     "plot_loss_curve",

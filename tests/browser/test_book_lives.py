@@ -40,7 +40,7 @@ def test_the_three_lives_agree(notebook: Notebook, reader: Page, book: Path, nam
     for number, slider in enumerate(kind.sliders):
         start = slider.value(explorer)
         range_of(on_the_page, slider).press("Home")
-        for value in range(slider.last(explorer) + 1):
+        for value in range(slider.first, slider.last(explorer) + 1):
             slider.move(explorer, value)
             ask(kernel, f"kind_of({name!r}).sliders[{number}].move({name}, {value})")
             eventually(lambda: kind.shows(in_the_lab, explorer))
