@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prefixlm_teach.rule_arguments import check_rule_text
 
@@ -124,3 +124,8 @@ def parse_rule(rule: str) -> list[str]:
     if reader.name:
         raise ValueError(reader.why_no_end())
     return reader.order
+
+
+def check_rule(rule: Any) -> None:
+    """Raise unless `rule` is a rule that `parse_rule` can read."""
+    parse_rule(rule)

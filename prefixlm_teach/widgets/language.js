@@ -14,8 +14,8 @@ function wordsOf(rule) {
     const letters = [...text];
     const cut = letters.length > 20 ? `${letters.slice(0, 19).join("")}…` : text;
     return {
-      name: Object.hasOwn(SIGNS, lower) ? SIGNS[lower] : lower,
-      said: `“${cut}” (character ${[...rule.slice(0, index)].length + 1} of the rule)`,
+      name: SIGNS[lower] ?? lower,
+      said: `“${cut}” (character ${index + 1} of the rule)`,
     };
   });
 }

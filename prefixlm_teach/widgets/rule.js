@@ -36,11 +36,10 @@ function makeField(onInput) {
     "aria-describedby": errorId, ...OWN_KEYS,
   });
   input.addEventListener("input", () => onInput(input.value));
-  input.addEventListener("keydown", (event) => event.stopPropagation()); // letters are commands to a notebook
   return {
     element: make("div", { class: "plx-rule" }, make("label", { class: "plx-label", for: id }, "Rule"), input, error),
     show(rule) {
-      if (input.value !== rule) input.value = rule; // setting it would move the cursor
+      input.value = rule; // which leaves the cursor where it is if nothing changes
     },
     complain(words) {
       input.setAttribute("aria-invalid", words !== "");

@@ -19,7 +19,7 @@ from prefixlm_teach.descriptions import describe_mask
 from prefixlm_teach.drawing import KEY, Labels, draw_cells, draw_head, draw_legend, draw_lines, side_of
 from prefixlm_teach.pictures import MUTED, PX, Picture, canvas, finish, plain_settings, write
 from prefixlm_teach.rule_arguments import check_documents, check_prefix_lens, check_window
-from prefixlm_teach.rule_language import parse_rule
+from prefixlm_teach.rule_language import check_rule, parse_rule
 from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
 from prefixlm_teach.widgets.base import Checked, Explorer
 
@@ -52,7 +52,7 @@ class RuleExplorer(Explorer):
     tokens = traitlets.Tuple(read_only=True).tag(sync=True)
     lengths = traitlets.Tuple(read_only=True).tag(sync=True)
     pads = traitlets.Int(read_only=True).tag(sync=True)
-    rule = Checked(lambda _, rule: parse_rule(rule), str).tag(sync=True)
+    rule = Checked(lambda _, rule: check_rule(rule), str).tag(sync=True)
     prefix_lens = Checked(
         lambda explorer, prefix_lens: check_prefix_lens(prefix_lens, explorer.lengths),
         lambda prefix_lens: tuple(map(operator.index, prefix_lens)),

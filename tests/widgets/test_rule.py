@@ -12,6 +12,7 @@ from shown_rule import NAMED, kinds_of, named_rules, verdict_of
 from traitlets import TraitError
 
 from prefixlm_teach import RuleExplorer, create_prefix_lm_mask, describe_mask, find_leaks, mask_parts
+from prefixlm_teach.widgets import rule as rule_module
 
 ANSWER = ["Who", "sings", "?", "Bo", "."]
 PACKED = [["Who", "sings", "?", "Bo"], ["cat", "K", "T"]]
@@ -82,6 +83,25 @@ def test_the_words_for_the_picture() -> None:
     )
     alone = RuleExplorer([ANSWER], [0], rule="window").picture().alt
     assert "Tokens: prefix (0), target (5) “Who sings ? Bo .”. Window 3. Mask:" in alone
+
+
+def test_the_picture_says_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = RuleExplorer(PACKED, [3, 1], pads=2, rule=NAMED["Close, then open"])
+    written: list[str] = []
+    plain = rule_module.write
+    monkeypatch.setattr(
+        rule_module, "write", lambda *all_, **style: [written.append(all_[3]), plain(*all_, **style)]
+    )
+    explorer.picture()
+    kinds = [kind for row in kinds_of(explorer) for kind in row]
+    for name, count in {
+        "Pairs that may attend": f"{int(explorer.mask.sum())} of 81",
+        "Opened by the prefix": str(kinds.count("opened")),
+        "Leaked": str(kinds.count("leaked")),
+    }.items():
+        assert written[written.index(name) + 1] == count
+    assert written[0] == explorer.rule
+    assert written[-1] == verdict_of(explorer)
 
 
 @pytest.mark.parametrize("rule", ["(" * 20 + "causal" + ")" * 20, "valid or " * 21 + "causal"])
