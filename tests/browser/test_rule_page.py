@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from bare import open_bare
 from drawn import read
 from playwright.sync_api import Locator, Page
@@ -217,6 +218,15 @@ def test_the_error_belongs_to_the_field(page: Page) -> None:
     assert error.get_attribute("aria-live") == "polite"
     assert error.get_attribute("id") == field.get_attribute("aria-describedby")
     assert field.get_attribute("data-lm-suppress-shortcuts") == "true"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible_while_the_rule_is_wrong(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    open_bare(page, explorer_of("causal or prefix"))
+    field_of(page).fill("casual")
+    found = Axe().run(page).response["violations"]
+    assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found] == []
 
 
 def test_what_is_typed_is_shown_as_text(page: Page) -> None:
