@@ -106,8 +106,7 @@ def find_leaks(rule: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Raises:
         TypeError, ValueError: as `mask_from_rule`.
     """
-    mask = mask_from_rule(rule, parts)
-    leaks = {law: mask & mask_from_rule(hidden, parts) for law, hidden in LAWS.items()}
-    if "window" not in parse_rule(rule):
-        del leaks["Keys beyond the window are visible"]
+    mask, named = mask_from_rule(rule, parts), parse_rule(rule)
+    laws = {law: hidden for law, hidden in LAWS.items() if "window" not in hidden or "window" in named}
+    leaks = {law: mask & mask_from_rule(hidden, parts) for law, hidden in laws.items()}
     return {law: cells for law, cells in leaks.items() if bool(cells.any())}

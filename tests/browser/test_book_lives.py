@@ -64,7 +64,7 @@ def test_what_a_reader_does_in_jupyterlab_reaches_python(notebook: Notebook, nam
     for number, slider in enumerate(kind.sliders):
         element = range_of(root, slider)
         element.press("Home")
-        for value in range(int(element.get_attribute("max")) + 1):
+        for value in range(slider.first, int(element.get_attribute("max")) + 1):
 
             def check(number: int = number, value: int = value) -> None:
                 held = ask(kernel, f"print(kind_of({name!r}).sliders[{number}].value({name}))")
