@@ -4,8 +4,9 @@
     python experiments/g2p.py main       the comparison (2,400 steps, five seeds)
     python experiments/g2p.py sweep      depth, width and steps, one at a time (three seeds)
 
-Each run writes one JSON file to experiments/results/g2p/ when it ends; what is there already is not run again.
-A run that was killed goes on from experiments/kept/. Each uses one thread; with `--jobs 2` two run at a time.
+Each run writes one JSON file to experiments/results/g2p/ when it ends; what is there already is not run
+again. A run that was killed goes on from experiments/kept/. Each uses one thread; with `--jobs 2` two run at
+a time.
 What was expected stands in experiments/EXPECTED.md, written before the first run.
 """
 

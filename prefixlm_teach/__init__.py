@@ -30,8 +30,16 @@ if TYPE_CHECKING:
     )
     from prefixlm_teach.generation import generate_greedy, pronounce
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
+    from prefixlm_teach.rule_language import parse_rule
+    from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.training import train
-    from prefixlm_teach.widgets import AttentionExplorer, BatchExplorer, LossExplorer, SplitExplorer
+    from prefixlm_teach.widgets import (
+        AttentionExplorer,
+        BatchExplorer,
+        LossExplorer,
+        RuleExplorer,
+        SplitExplorer,
+    )
 
 _LATER = {
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
@@ -48,8 +56,10 @@ _LATER = {
     ),
     "generation": ("generate_greedy", "pronounce"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
+    "rule_language": ("parse_rule",),
+    "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "training": ("train",),
-    "widgets": ("AttentionExplorer", "BatchExplorer", "LossExplorer", "SplitExplorer"),
+    "widgets": ("AttentionExplorer", "BatchExplorer", "LossExplorer", "RuleExplorer", "SplitExplorer"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
@@ -60,6 +70,7 @@ __all__ = [
     "Block",
     "LossExplorer",
     "PrefixLMAttention",
+    "RuleExplorer",
     "SplitExplorer",
     "TinyPrefixLM",
     "Vocabulary",
@@ -69,6 +80,7 @@ __all__ = [
     "compute_prefix_lm_loss",
     "create_prefix_lm_mask",
     "describe_mask",
+    "find_leaks",
     "g2p_vocabulary",
     "generate_greedy",
     "label_loss",
@@ -76,6 +88,9 @@ __all__ = [
     "load_words",
     "make_batch",
     "make_prompts",
+    "mask_from_rule",
+    "mask_parts",
+    "parse_rule",
     "plain_attention",
     "plot_attention",
     "plot_loss_curve",

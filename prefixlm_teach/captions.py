@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
@@ -44,6 +44,26 @@ def caption_split(tokens: Sequence[str], prefix_len: int) -> str:
     if first == seq_len - 1:
         rows = f"row {first - 1} predicts token {first}"
     return " ".join([*parts, f"{seq_len - first} scored: {rows}."])
+
+
+def caption_documents(documents: Sequence[Sequence[str]], prefix_lens: Sequence[int], pads: int) -> list[str]:
+    """Say of each document which tokens are its prefix and which its target; the pads are the first one's."""
+    said = []
+    for d, (tokens, p) in enumerate(zip(documents, prefix_lens, strict=True)):
+        name = f"Document {d}" if len(documents) > 1 else "Tokens"
+        parts = [f"{pads} {'pad' if pads == 1 else 'pads'}"] if pads and d == 0 else []
+        for kind, part in {"prefix": tokens[:p], "target": tokens[p:]}.items():
+            words = f" “{' '.join(part)}”" if part and len(tokens) <= SPOKEN else ""
+            parts.append(f"{kind} ({len(part)}){words}")
+        said.append(f"{name}: {', '.join(parts)}.")
+    return said
+
+
+def caption_leaks(faults: Mapping[str, int]) -> str:
+    """Say which laws a mask breaks and in how many cells, as `find_leaks` names them."""
+    if not faults:
+        return "No leak: nothing is visible that must stay hidden."
+    return " ".join(f"{law}: {n} {'cell' if n == 1 else 'cells'}." for law, n in faults.items())
 
 
 def caption_weights(name: str, weights: Tensor, tokens: Sequence[str]) -> str:

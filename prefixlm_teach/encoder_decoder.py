@@ -1,4 +1,4 @@
-"""A small encoder-decoder that takes the same batches as a prefix LM: it encodes the prefix, writes the target.
+"""A small encoder-decoder that takes the batches of a prefix LM: it reads the prefix, writes the target.
 
 The last prefix token is read by the encoder, and once more by the decoder, which it starts.
 
@@ -49,7 +49,8 @@ class DecoderBlock(Block):
         """Return (B, T, d) from `h` (B, T, d) and the encoder's (B, S, d)."""
         h = h + self.attn(self.attn_norm(h), mask)
         h = h + self.cross(self.cross_norm(h), memory_mask, memory)
-        return h + self.ff(self.ff_norm(h))
+        h = h + self.ff(self.ff_norm(h))
+        return h
 
 
 class TinyEncoderDecoder(nn.Module):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.arguments import check_has_values, check_ids, check_int, check_logits, kind_of
-from prefixlm_teach.picture_arguments import check_split_of, check_tokens
+from prefixlm_teach.picture_arguments import check_split_of, check_token_lists
 from prefixlm_teach.word_arguments import check_eval_mode
 
 MOST = 8  # examples of a batch that find room side by side
@@ -75,35 +75,15 @@ def check_choice(name: str, value: Any, choices: Container[str], said: str) -> N
 
 
 def check_examples(examples: Any) -> None:
-    """Raise unless `examples` is a list of one to eight examples, each a list of strings."""
-    if isinstance(examples, str) or not isinstance(examples, Sequence):
-        raise TypeError(f"examples must be a list of lists of strings, not {kind_of(examples)}")
-    if not examples:
-        raise ValueError("examples is empty: there is nothing to show")
+    """Raise unless `examples` is a list of one to eight examples, each a list of at most 64 strings."""
+    check_token_lists("examples", examples)
     if len(examples) > MOST:
         raise ValueError(f"there are {len(examples)} examples, and an explorer shows at most {MOST}")
     for b, tokens in enumerate(examples):
-        try:
-            check_tokens(tokens)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"example {b}: {error}") from None
         if len(tokens) > LONGEST:
-            raise ValueError(f"example {b} has {len(tokens)} tokens, and an explorer shows at most {LONGEST}")
-
-
-def check_prefix_lens(examples: Sequence[Sequence[str]], prefix_lens: Any) -> None:
-    """Raise unless `prefix_lens` has a whole number for each example, from 0 to its number of tokens."""
-    if isinstance(prefix_lens, Tensor):
-        raise TypeError("prefix_lens must be a list here, not a tensor: use prefix_lens.tolist()")
-    if isinstance(prefix_lens, str) or not isinstance(prefix_lens, Sequence):
-        raise TypeError(f"prefix_lens must be a list, a number per example, not {kind_of(prefix_lens)}")
-    if len(prefix_lens) != len(examples):
-        raise ValueError(f"there are {len(examples)} examples, but {len(prefix_lens)} prefix lengths")
-    for b, (tokens, p) in enumerate(zip(examples, prefix_lens, strict=True)):
-        try:
-            check_split_of(tokens, p)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"example {b}: {error}") from None
+            raise ValueError(
+                f"examples[{b}] has {len(tokens)} tokens, and an explorer shows at most {LONGEST}"
+            )
 
 
 def check_example_number(examples: Sequence[Sequence[str]], number: Any) -> None:

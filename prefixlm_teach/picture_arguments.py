@@ -37,6 +37,40 @@ def check_split_of(tokens: Any, prefix_len: Any) -> None:
     check_prefix_len(prefix_len, len(tokens))
 
 
+def check_token_lists(name: str, lists: Any) -> None:
+    """Raise unless `lists`, known as `name`, holds one or more lists of one or more strings."""
+    if not isinstance(lists, Sequence) or isinstance(lists, str):
+        raise TypeError(f"{name} must be a list of lists of tokens, not {kind_of(lists)}")
+    if not lists:
+        raise ValueError(f"{name} is empty: there is nothing to show")
+    for d, tokens in enumerate(lists):
+        if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+            fix = ": one list alone still needs a list around it, [tokens]" if isinstance(tokens, str) else ""
+            raise TypeError(f"{name}[{d}] must be a list of tokens, not {kind_of(tokens)}{fix}")
+        if not tokens:
+            raise ValueError(f"{name}[{d}] is empty: it needs at least one token")
+        for i, token in enumerate(tokens):
+            if not isinstance(token, str):
+                raise TypeError(f"{name}[{d}]: token {i} must be a string, not {kind_of(token)}")
+
+
+def check_prefix_lens(prefix_lens: Any, lengths: Sequence[int], one: str) -> None:
+    """Raise unless `prefix_lens` has a whole number for each `one` of these lengths, from 0 to its length."""
+    if isinstance(prefix_lens, Tensor):
+        raise TypeError("prefix_lens must be a list here, not a tensor: use prefix_lens.tolist()")
+    if not isinstance(prefix_lens, Sequence) or isinstance(prefix_lens, str):
+        fix = f": use [{prefix_lens}]" if isinstance(prefix_lens, int) else ""
+        raise TypeError(
+            f"prefix_lens must be a list of whole numbers, one per {one}, not {kind_of(prefix_lens)}{fix}"
+        )
+    if len(prefix_lens) != len(lengths):
+        raise ValueError(f"prefix_lens is for {len(prefix_lens)} {one}s, but there are {len(lengths)}")
+    for d, (prefix_len, length) in enumerate(zip(prefix_lens, lengths, strict=True)):
+        check_int(f"prefix_lens[{d}]", prefix_len, minimum=0)
+        if prefix_len > length:
+            raise ValueError(f"prefix_lens[{d}] is {prefix_len}, longer than {one} {d} ({length} tokens)")
+
+
 def check_masks(masks: Any, tokens: Any, prefix_len: Any) -> None:
     """Raise unless `masks` names at least one mask, all of one size, which `tokens` and `prefix_len` fit."""
     if not isinstance(masks, Mapping):

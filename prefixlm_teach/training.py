@@ -86,9 +86,7 @@ def train(
     return losses
 
 
-def update(
-    model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, schedule: LRScheduler
-) -> float:
+def update(model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, schedule: LRScheduler) -> float:
     """Take one step on several batches as if they were one, and return their mean loss.
 
     The mean over all target tokens is not the mean of the batches' means, where these have unlike numbers

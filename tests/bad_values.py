@@ -234,3 +234,44 @@ DROPOUT = number("must be at least 0 and below 1", -0.1, 1, 1.5, float("nan"))
 RATE = number("must be above 0", 0, -1e-3, float("inf"), float("nan"))
 STOP = [*count(0), Wrong("beyond the vocabulary", V, "unknown stop_id 7")]
 NEW = [*count(1), Wrong("beyond the model", 5, r"need 9 positions, but this model has 6 \(max_len\)")]
+
+LENGTHS = [
+    Wrong("None", None, "must be a list of whole numbers"),
+    Wrong("number", 3, "must be a list of whole numbers"),
+    Wrong("text", "32", "must be a list of whole numbers"),
+    Wrong("tensor", torch.tensor([3, 2]), "must be a list here, not a tensor"),
+    Wrong("empty", [], "is empty"),
+    Wrong("float", [3, 2.0], "must be a whole number"),
+    Wrong("bool", [3, True], "must be a whole number"),
+    Wrong("no token", [3, 0], "must be at least 1, not 0"),
+]
+PREFIX_LENS = [
+    *LENGTHS[:4],
+    Wrong("too few", [1], "is for 1 documents, but there are 2"),
+    Wrong("float", [1, 2.0], "must be a whole number"),
+    Wrong("bool", [1, True], "must be a whole number"),
+    Wrong("negative", [1, -1], "must be at least 0, not -1"),
+    Wrong("too long", [1, 3], r"is 3, longer than document 1 \(2 tokens\)"),
+]
+RULE = [
+    Wrong("None", None, "must be a string"),
+    Wrong("list", ["causal"], "must be a string"),
+    Wrong("empty", "", "is empty"),
+    Wrong("too long", "~" * 201, "has 201 characters: 200 are the most"),
+    Wrong("unknown", "casual", "I don't know “casual”"),
+    Wrong("unfinished", "causal and", "has nothing after it"),
+]
+ONES = torch.ones(T, T, dtype=torch.bool)
+PARTS = dict.fromkeys(("causal", "prefix", "window", "document", "valid"), ONES)
+RULE_PARTS = [
+    Wrong("None", None, "must be a dict from name to mask"),
+    Wrong("mask", ONES, "must be a dict from name to mask"),
+    Wrong("one lacks", {"causal": ONES}, "lacks 'prefix'"),
+    Wrong("list", {**PARTS, "window": [[True]]}, "must be a tensor of booleans"),
+    Wrong("float", {**PARTS, "window": torch.ones(T, T)}, "must be boolean"),
+    Wrong("batch", {**PARTS, "window": ONES[None]}, r"must be \(T, T\), not \(1, 5, 5\)"),
+    Wrong("row", {**PARTS, "valid": ONES[:1]}, r"must be \(T, T\), not \(1, 5\)"),
+    Wrong("empty", {**PARTS, "causal": ONES[:0, :0]}, r"must be \(T, T\), not \(0, 0\)"),
+    Wrong("size", {**PARTS, "valid": ONES[:3, :3]}, r"is \(3, 3\), but the others are \(5, 5\)"),
+    Wrong("meta", {**PARTS, "valid": ONES.to("meta")}, "meta"),
+]

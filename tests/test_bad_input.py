@@ -26,6 +26,7 @@ from bad_values import (
     IDS,
     KEYS,
     LABELS,
+    LENGTHS,
     LOGITS,
     LONE_MASK,
     LONG,
@@ -36,11 +37,15 @@ from bad_values import (
     NO_PREFIX_LEN,
     NO_SPLIT,
     PAIRS,
+    PARTS,
     POSITIONS,
     PREFIX_LEN,
+    PREFIX_LENS,
     QUERIES,
     RATE,
     REAL,
+    RULE,
+    RULE_PARTS,
     SCORE_MASK,
     SPLIT,
     STOP,
@@ -74,11 +79,15 @@ from prefixlm_teach import (
     compute_prefix_lm_loss,
     create_prefix_lm_mask,
     describe_mask,
+    find_leaks,
     g2p_vocabulary,
     generate_greedy,
     label_loss,
     make_batch,
     make_prompts,
+    mask_from_rule,
+    mask_parts,
+    parse_rule,
     plain_attention,
     prefix_lm_labels,
     pronounce,
@@ -137,6 +146,17 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
     ],
     ("to_additive", to_additive, {"mask": MASK, "dtype": torch.float32}, {"mask": LONE_MASK, "dtype": DTYPE}),
     ("describe_mask", describe_mask, {"mask": MASK}, {"mask": LONE_MASK + META_MASK}),
+    (
+        "mask_parts",
+        mask_parts,
+        {"lengths": [3, 2], "prefix_lens": [1, 2], "window": 3, "pads": 1},
+        {"lengths": LENGTHS, "prefix_lens": PREFIX_LENS, "window": count(1), "pads": count(0)},
+    ),
+    ("parse_rule", parse_rule, {"rule": "causal"}, {"rule": RULE}),
+    *[
+        (f.__name__, f, {"rule": "causal", "parts": PARTS}, {"rule": RULE, "parts": RULE_PARTS})
+        for f in (mask_from_rule, find_leaks)
+    ],
     (
         "attention_weights",
         attention_weights,
@@ -270,7 +290,9 @@ def test_the_same_call_with_good_arguments_works(
 ) -> None:
     with Watch() as watch:
         call(**good)
-    computes_nothing_in_torch = {"describe_mask", "words_of", "training_batches"}
+    computes_nothing_in_torch = {"describe_mask", "words_of", "training_batches"} | {
+        *("parse_rule", "mask_from_rule", "find_leaks")
+    }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)
     assert set(arguments) == set(good)
 

@@ -38,10 +38,10 @@ function shown(token) {
 }
 
 /** A slider on a row of its own; `set` moves it and says its value in figures and in words. */
-function makeSlider(label, max, onMove) {
+function makeSlider(label, max, onMove, min = 0) {
   const id = unique();
   const input = make("input", {
-    id, class: "plx-range", type: "range", min: 0, max, step: 1, ...OWN_KEYS,
+    id, class: "plx-range", type: "range", min, max, step: 1, ...OWN_KEYS,
   });
   const output = make("span", { class: "plx-value", "aria-hidden": "true" });
   input.addEventListener("input", () => onMove(input.valueAsNumber));

@@ -16,9 +16,9 @@ from prefixlm_teach.explorer_arguments import (
     check_choice,
     check_example_number,
     check_examples,
-    check_prefix_lens,
 )
 from prefixlm_teach.masks import create_prefix_lm_mask
+from prefixlm_teach.picture_arguments import check_prefix_lens
 from prefixlm_teach.pictures import MUTED, PX, Picture, canvas, finish, plain_settings, write
 from prefixlm_teach.widgets.base import Checked, Explorer
 
@@ -54,7 +54,7 @@ class BatchExplorer(Explorer):
     parts = ("grid",)
     examples = traitlets.Tuple(read_only=True).tag(sync=True)
     prefix_lens = Checked(
-        lambda explorer, ps: check_prefix_lens(explorer.examples, ps),
+        lambda explorer, ps: check_prefix_lens(ps, [len(tokens) for tokens in explorer.examples], "example"),
         lambda ps: tuple(map(operator.index, ps)),
     ).tag(sync=True)
     side = Checked(lambda _, side: check_choice("side", side, SIDES, ", ".join(SIDES)), str).tag(sync=True)

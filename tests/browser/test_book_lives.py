@@ -40,7 +40,7 @@ def test_the_three_lives_agree(notebook: Notebook, reader: Page, book: Path, nam
     for number, slider in enumerate(kind.sliders(explorer)):
         start = slider.value(explorer)
         range_of(on_the_page, slider).press("Home")
-        for value in range(slider.last(explorer) + 1):
+        for value in range(slider.first, slider.last(explorer) + 1):
             slider.move(explorer, value)
             ask(kernel, f"kind_of({name!r}).sliders({name})[{number}].move({name}, {value})")
             eventually(lambda: kind.shows(in_the_lab, explorer))
@@ -64,7 +64,7 @@ def test_what_a_reader_does_in_jupyterlab_reaches_python(notebook: Notebook, nam
     for number, slider in enumerate(kind.sliders(kind.make())):
         element = range_of(root, slider)
         element.press("Home")
-        for value in range(int(element.get_attribute("max")) + 1):
+        for value in range(slider.first, int(element.get_attribute("max")) + 1):
 
             def check(number: int = number, value: int = value) -> None:
                 held = ask(kernel, f"print(kind_of({name!r}).sliders({name})[{number}].value({name}))")

@@ -26,7 +26,8 @@ READ = """(root) => {
     })),
     sliders: Object.fromEntries(all("input[type=range]").map((range) => [
       range.labels[0].textContent,
-      { value: range.valueAsNumber, last: Number(range.max), words: range.getAttribute("aria-valuetext"),
+      { value: range.valueAsNumber, first: Number(range.min), last: Number(range.max),
+        words: range.getAttribute("aria-valuetext"),
         figures: range.parentElement.querySelector(".plx-value").textContent },
     ])),
     items: all(".plx-item").map((item) => ({
@@ -46,6 +47,15 @@ READ = """(root) => {
           : 100 * track.firstChild.getBoundingClientRect().width / track.getBoundingClientRect().width)),
       })),
     })),
+    rule: all(".plx-rule-field").map((field) => ({
+      text: field.value, invalid: field.getAttribute("aria-invalid"),
+      error: document.getElementById(field.getAttribute("aria-describedby")).textContent,
+    })),
+    documents: all(".plx-document").map((each) => ({
+      name: each.querySelector(".plx-document-name").textContent, tokens: text(".plx-piece", each),
+      states: all(".plx-piece", each).map((piece) => piece.dataset.state),
+    })),
+    verdict: text(".plx-verdict"),
     pressed: text("[aria-pressed=true]"),
     notes: text(".plx-note"),
     readout: root.querySelector(".plx-readout").textContent,

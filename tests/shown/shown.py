@@ -14,12 +14,13 @@ NAMES = sorted(explorer.name for explorer in Explorer.__subclasses__())
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider: its label, its last value (the first is 0), and how Python reads and sets the same value."""
+    """A slider: its label, its last and first value, and how Python reads and sets the same value."""
 
     label: str
     last: Callable[[Any], int]
     value: Callable[[Any], int]
     move: Callable[[Any, int], None]
+    first: int = 0
 
 
 @dataclass(frozen=True)
