@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "explorers",
     "mathml",
+    "numbering",
     "pages",
     "pictures",
     "tooltips",

@@ -43,11 +43,16 @@ def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on a line of its own; on a narrow page it scrolls, by keyboard too."""
-    formula = mathml(node.astext(), "block")
+    """Write a formula on a line of its own, with its number; on a narrow page it scrolls, by keyboard too."""
+    formula, number = mathml(node.astext(), "block"), node.get("number")
+    name = f"Equation {number}" if number else "Formula"
+    translator.body.append(translator.starttag(node, "div", CLASS="equation"))
     translator.body.append(
-        f'<div class="formula" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n'
+        f'<div class="formula" role="group" aria-label="{name}" tabindex="0">{formula}</div>\n'
     )
+    if number:
+        translator.body.append(f'<a class="equation-number" href="#{node["ids"][-1]}">({number})</a>\n')
+    translator.body.append("</div>\n")
     raise nodes.SkipNode
 
 

@@ -113,6 +113,9 @@ def test_whatever_is_wrong_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     wrong = """
 [x](glossary.md#no-such-term) [y](references.md#nobody2099) [z](05_nothing.ipynb)
 
+[a](01_mask.ipynb#the-rule "figure 2") [b](01_mask.ipynb#no-such-heading "equation")
+[c](01_mask.ipynb#the-two-ends "equation") [d](01_mask.ipynb#1-the-mask "figure") [e](#letters "figure")
+
 ![](images/explorer.png)
 """
     page.write_text(page.read_text(encoding="utf-8") + wrong, encoding="utf-8")
@@ -137,5 +140,10 @@ def test_whatever_is_wrong_is_named_and_nothing_is_made(tmp_path: Path) -> None:
         "02_attention.ipynb: WARNING: a picture has no alternative text: _images/",
         "a widget that is no explorer",
         "levels.yml names 'no such level term'",
+        """the title of a link can be "equation" or "figure", not 'figure 2'""",
+        "local id not found in doc '01_mask': 'no-such-heading'",
+        "the equation below #the-two-ends of 01_mask, where there is none",
+        "the figure below #the-mask of 01_mask, where there is 1.1 and 1.2 and 1.3",
+        "the figure below #letters of notation, where there is none",
     ):
         assert what in ran.stderr, what
