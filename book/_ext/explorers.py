@@ -33,6 +33,8 @@ class KeepExplorers(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
+        if self.app.builder.name != "html":  # an e-book has the pictures alone
+            return
         for bundle in bundles(self.document):
             shown = form(bundle, VIEW)
             if shown is None:

@@ -93,7 +93,7 @@ class Explain(SphinxPostTransform):
         self.list_definitions(needed)
         if needed:
             spans = "".join(f'<span id="{id_}">{html.escape(text)}</span>\n' for id_, text in needed.items())
-            self.document += nodes.raw("", f"<div hidden>\n{spans}</div>\n", format="html")
+            self.document += nodes.raw("", f'<div hidden="">\n{spans}</div>\n', format="html")
 
     def list_definitions(self, needed: dict[str, str]) -> None:
         """Move the definitions of the terms that are new in this chapter into a list that all can read."""
