@@ -27,6 +27,7 @@ UNUSED = (
     "_static/**/*.map",
     "_static/**/fa-brands-400.*",
     "_static/*.html",
+    "_static/ebook.css",
     "_static/images",
     "_static/locales",
     "_static/scripts/fontawesome.js*",
