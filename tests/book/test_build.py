@@ -41,10 +41,11 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def with_hard_tokens(path: Path) -> None:
-    """Put tokens that could break a page into a notebook's explorer and its words."""
+    """Put tokens that could break a page into a notebook's split explorer and its words."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
-    (shown,) = [output["data"] for output in outputs if VIEW in output.get("data", {})]
+    views = [output["data"] for output in outputs if VIEW in output.get("data", {})]
+    shown = next(data for data in views if data[VIEW]["explorer"] == "split")
     shown[VIEW]["state"] = {"tokens": HARD, "prefix_len": 4}
     shown["text/plain"] = " ".join(HARD)
     path.write_text(json.dumps(notebook), encoding="utf-8")
@@ -80,7 +81,7 @@ def test_changed_javascript_is_in_the_next_book_and_no_notebook_ran(made: Path, 
     ran = make_book(changed, PREFIXLM_BOOK_URL=base)
     assert ran.returncode == 0, ran.stderr
     page = (changed / "build/book/01_mask.html").read_text(encoding="utf-8")
-    assert page.count(MARK) == 1
+    assert MARK in page
     assert MARK not in (made / "build/book/01_mask.html").read_text(encoding="utf-8")
     assert files(changed / "chapters") == notebooks
     assert not (changed / "build/book/left over.html").exists()
