@@ -2,7 +2,7 @@
 python = .venv/bin/python
 benchmarks = mask imports slider
 
-.PHONY: lab test test-all chapters book bench
+.PHONY: lab test test-all chapters book epub pdf bench
 
 lab: .venv/read.stamp
 	@$(python) tools/lab.py $(LAB_OPTIONS)
@@ -18,6 +18,12 @@ chapters: .venv/test.stamp
 
 book: .venv/book.stamp
 	@$(python) tools/build_book.py
+
+epub: .venv/book.stamp
+	@$(python) tools/build_epub.py
+
+pdf: .venv/book.stamp
+	@$(python) tools/build_pdf.py
 
 bench: .venv/test.stamp
 	@set -e; for name in $(benchmarks); do echo "== $$name"; $(python) benchmarks/$$name.py; done

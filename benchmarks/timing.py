@@ -34,6 +34,11 @@ def spread(times: list[float]) -> dict[str, float]:
     return {"median": _short(middle), "quarter": _short(low), "three_quarters": _short(high)}
 
 
+def ninetieth(times: list[float]) -> float:
+    """Return what nine in ten of `times` stay below, to four digits."""
+    return _short(statistics.quantiles(times, n=10)[-1])
+
+
 def write(name: str, found: dict[str, Any]) -> None:
     """Write what was found, and on what, as `benchmarks/results/NAME.json`."""
     RESULTS.mkdir(exist_ok=True)

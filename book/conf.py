@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "explorers",
     "mathml",
+    "numbering",
     "pages",
     "pictures",
     "tooltips",
@@ -59,4 +60,22 @@ html_js_files = [(name, {"defer": "defer"}) for name in ("tooltips.js", "reading
 html_sidebars = {"**": ["search-button-field.html", "sbt-sidebar-nav.html"]}
 html_show_search_summary = False  # it would be fetched, and no page opened as a file may fetch
 html_use_index = False
+
+# The e-book: the same pages, with pictures for explorers. Its format wants a version, which the book has not.
+version = release = "1"
+epub_basename = "prefix-lm-handbook"
+epub_description = (
+    "Prefix language modelling, taught by executed notebooks: the mask, attention, the model, the loss."
+)
+epub_css_files = ["book.css", "ebook.css"]
+epub_exclude_files = [
+    "404.xhtml",
+    "_static/copybutton.css",
+    "_static/copy-button.svg",
+    "_static/check-solid.svg",
+]
+epub_identifier = epub_uid = "prefix-lm-handbook"
+epub_show_urls = "no"
+epub_tocscope = "includehidden"
+
 copybutton_exclude = ".linenos, .gp, .go"

@@ -20,12 +20,14 @@ from pathlib import Path
 import toc
 
 OUT = toc.PROJECT / "build" / "book"
+EPOCH = "946684800"  # a book is made alike on any day: whatever wants a date gets 2000-01-01
 # What the theme brings along and no page uses.
 UNUSED = (
     ".buildinfo",
     "_static/**/*.map",
     "_static/**/fa-brands-400.*",
     "_static/*.html",
+    "_static/ebook.css",
     "_static/images",
     "_static/locales",
     "_static/scripts/fontawesome.js*",
@@ -36,27 +38,33 @@ def build(out: Path = OUT) -> int:
     """Make the book in `out`; return Sphinx's exit status, 0 if nothing was wrong."""
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
-        order = Path(scratch) / "toc.yml"
-        order.write_text(order_within_chapters(), encoding="utf-8")
         made = Path(scratch) / "book"
-        finished = subprocess.run(
-            [
-                *(sys.executable, "-m", "sphinx", "-q", "--fail-on-warning", "-b", "html"),
-                *("-c", "book", "-d", str(Path(scratch) / "doctrees"), "-D", f"external_toc_path={order}"),
-                *("chapters", str(made)),
-            ],
-            cwd=toc.PROJECT,
-            env=os.environ | {"PYTHONHASHSEED": "0"},
-            check=False,
-        )
-        if finished.returncode:
-            return finished.returncode
+        if status := run_sphinx("html", made):
+            return status
         for pattern in UNUSED:
             for path in made.glob(pattern):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(made, out)
     return 0
+
+
+def run_sphinx(builder: str, made: Path) -> int:
+    """Make the book's pages in the folder `made` with one of Sphinx's builders; return its exit status."""
+    with tempfile.TemporaryDirectory() as scratch:
+        order = Path(scratch) / "toc.yml"
+        order.write_text(order_within_chapters(), encoding="utf-8")
+        finished = subprocess.run(
+            [
+                *(sys.executable, "-m", "sphinx", "-q", "--fail-on-warning", "-b", builder),
+                *("-c", "book", "-d", str(Path(scratch) / "doctrees"), "-D", f"external_toc_path={order}"),
+                *("chapters", str(made)),
+            ],
+            cwd=toc.PROJECT,
+            env=os.environ | {"PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": EPOCH},
+            check=False,
+        )
+    return finished.returncode
 
 
 def order_within_chapters() -> str:

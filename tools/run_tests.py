@@ -35,7 +35,10 @@ LONG_KINDS = {
         [
             *PYTEST,
             "tests/book",
-            *(f"tests/browser/test_book{part}.py" for part in ("", "_explorer", "_lives", "_tools")),
+            *(
+                f"tests/browser/test_book{part}.py"
+                for part in ("", "_explorer", "_lives", "_numbers", "_tools")
+            ),
         ],
     ],
     "long": [[*PYTEST, "tests/long"]],

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from docutils import nodes
-from pictures import bundles, described_png, form
+from pictures import bundles, described_png, form, with_caption
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -33,6 +33,8 @@ class KeepExplorers(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
+        if self.app.builder.name != "html":  # an e-book has the pictures alone
+            return
         for bundle in bundles(self.document):
             shown = form(bundle, VIEW)
             if shown is None:
@@ -46,7 +48,8 @@ class KeepExplorers(SphinxPostTransform):
             state = nodes.raw("", f"{tag}{script_json(view['state'])}</script>", format="html")
             state["explorer"] = view["explorer"]
             note = nodes.paragraph("", SENTENCE, classes=["explorer-note"])
-            bundle.replace_self(nodes.container("", state, image, note, classes=["explorer"]))
+            explorer = nodes.container("", state, image, note, classes=["explorer"])
+            bundle.replace_self(with_caption(bundle, explorer))
 
 
 def add_modules(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

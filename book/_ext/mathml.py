@@ -7,6 +7,7 @@ one, DejaVu Serif; the book gets the few letters of it that its formulas use.
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from docutils import nodes
@@ -43,18 +44,21 @@ def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on a line of its own; on a narrow page it scrolls, by keyboard too."""
-    formula = mathml(node.astext(), "block")
+    """Write a formula on a line of its own, with its number; on a narrow page it scrolls, by keyboard too."""
+    formula, number = mathml(node.astext(), "block"), node.get("number")
+    name = f"Equation {number}" if number else "Formula"
+    translator.body.append(translator.starttag(node, "div", CLASS="equation"))
     translator.body.append(
-        f'<div class="formula" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n'
+        f'<div class="formula" role="group" aria-label="{name}" tabindex="0">{formula}</div>\n'
     )
+    if number:
+        translator.body.append(f'<a class="equation-number" href="#{node["ids"][-1]}">({number})</a>\n')
+    translator.body.append("</div>\n")
     raise nodes.SkipNode
 
 
-def write_font(app: Sphinx, error: Exception | None) -> None:
-    """Write the letters that the formulas use, and the parts that large brackets are built of."""
-    if error or app.builder.format != "html":
-        return
+def write_font(app: Sphinx) -> list[Any]:
+    """Write the letters that the formulas use, and the parts large brackets are built of; add no page."""
     letters = {"√"} | used | {ITALICS[letter] for letter in used & ITALICS.keys()}
     font = TTFont(FONT, recalcTimestamp=False)
     subsetter = Subsetter(Options(layout_features=[], drop_tables=["FFTM"]))
@@ -62,10 +66,11 @@ def write_font(app: Sphinx, error: Exception | None) -> None:
     subsetter.subset(font)
     font.flavor = "woff"
     font.save(Path(app.outdir) / "_static/formulas.woff", reorderTables=True)
+    return []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
-    app.connect("build-finished", write_font)
+    app.connect("html-collect-pages", write_font)  # all formulas are written, and no e-book packed yet
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -4,6 +4,7 @@ With a base URL (`PREFIXLM_BOOK_URL`) the book also gets a sitemap, and each pag
 """
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ POLICY = (
     "style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; font-src 'self' file:; "
     "base-uri 'self'; form-action 'self' file:"
 )
+OF_SCRIPTS = re.compile("mystnb|copybutton")  # stylesheets
 CARD = "images/explorer.png"  # of the chapters
 
 
@@ -34,6 +36,10 @@ def describe(doctree: nodes.document) -> str:
 
 def add_to_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Put the policy first, before anything that could fetch; then what reading.js and the card need."""
+    if app.builder.name != "html":  # no policy and no tools in an e-book, nor the styles of what it lacks
+        styles = context["css_files"]
+        context["css_files"] = [style for style in styles if not OF_SCRIPTS.search(str(style.filename))]
+        return
     context["chapters"] = chapters(app.env)
     head = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
     if app.config.html_baseurl and page == "404":  # a server answers with it at any depth
@@ -57,7 +63,7 @@ def add_to_page(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
 def write_site_files(app: Sphinx, error: Exception | None) -> None:
     """Write the sitemap and the card's picture, if the book knows where it will stand."""
-    if error or app.builder.format != "html" or not app.config.html_baseurl:
+    if error or app.builder.name != "html" or not app.config.html_baseurl:
         return
     base = app.config.html_baseurl.rstrip("/")
     places = "".join(f"<url><loc>{base}/{page}.html</loc></url>\n" for page in sorted(app.env.found_docs))

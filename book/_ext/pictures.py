@@ -38,6 +38,13 @@ def described_png(bundle: nodes.container) -> nodes.Element | None:
     return image
 
 
+def with_caption(bundle: nodes.container, shown: nodes.Element) -> nodes.Element:
+    """Return what is shown of a picture as a figure with its number, if it has one."""
+    if "number" not in bundle:
+        return shown
+    return nodes.figure("", shown, nodes.caption("", f"Figure {bundle['number']}"), ids=bundle["ids"])
+
+
 class DescribePictures(SphinxPostTransform):
     """Keep of each picture the PNG with its alternative text."""
 
@@ -46,7 +53,7 @@ class DescribePictures(SphinxPostTransform):
     def run(self, **_: Any) -> None:
         for bundle in bundles(self.document):
             if (image := described_png(bundle)) is not None:
-                bundle.replace_self(image)
+                bundle.replace_self(with_caption(bundle, image))
 
 
 class _Images(HTMLParser):

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from docutils import nodes
+from numbering import definition_numbers
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -89,9 +90,27 @@ class Explain(SphinxPostTransform):
                         "", "", *link.children, refuri=link["refuri"], definition=definition, until=until
                     )
                 )
+        self.list_definitions(needed)
         if needed:
             spans = "".join(f'<span id="{id_}">{html.escape(text)}</span>\n' for id_, text in needed.items())
-            self.document += nodes.raw("", f"<div hidden>\n{spans}</div>\n", format="html")
+            self.document += nodes.raw("", f'<div hidden="">\n{spans}</div>\n', format="html")
+
+    def list_definitions(self, needed: dict[str, str]) -> None:
+        """Move the definitions of the terms that are new in this chapter into a list that all can read."""
+        numbers = definition_numbers(self.env, self.env.docname)
+        known = [term for term in numbers if f"definition-glossary-{term}" in needed]
+        for section in [
+            node for node in self.document.findall(nodes.section) if node["ids"] == ["definitions"]
+        ]:
+            for count, term in enumerate(known, start=1):
+                id_ = f"definition-glossary-{term}"
+                number = nodes.strong("", f"Definition {numbers[term]}")
+                text = nodes.inline("", needed.pop(id_), ids=[id_])
+                section.append(
+                    nodes.paragraph("", "", number, nodes.Text(" "), text, ids=[f"definition-{count}"])
+                )
+            if not known:
+                section.append(nodes.paragraph("", "This chapter brings no new terms."))
 
 
 def check_levels(app: Sphinx, env: BuildEnvironment) -> None:

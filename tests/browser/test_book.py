@@ -17,6 +17,14 @@ FORBID_STORAGE = """Object.defineProperty(window, "localStorage", {
 })"""
 
 
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds wrong with a page, once its colours have come to rest."""
+    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished)).then(() => {})")
+    # It would fetch the stylesheets, which the page's policy forbids and axe can do without.
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    return [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_accessible_and_reaches_for_nothing(
@@ -25,9 +33,21 @@ def test_a_page_is_accessible_and_reaches_for_nothing(
     reader.emulate_media(color_scheme=scheme)
     open_page(reader, book, name)
     assert reader.evaluate("document.documentElement.dataset.theme") == scheme
-    # It would fetch the stylesheets, which the page's policy forbids and axe can do without.
-    found = Axe().run(reader, options={"preload": False}).response["violations"]
-    assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found] == []
+    assert violations(reader) == []
+
+
+@pytest.mark.parametrize("level", ["knows-transformers", "knows-the-field"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_accessible_to_readers_who_know_more(
+    reader: Page, book: Path, name: str, scheme: str, level: str
+) -> None:
+    reader.emulate_media(color_scheme=scheme)
+    reader.add_init_script(f"localStorage.setItem('prefixlm.level', '{level}')")
+    open_page(reader, book, name)
+    assert reader.evaluate("document.documentElement.dataset.level") == level
+    assert reader.locator("a.explained.known").count() > 0
+    assert violations(reader) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
