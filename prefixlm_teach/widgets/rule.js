@@ -72,13 +72,6 @@ function makeDocuments(documents) {
   };
 }
 
-/** Columns in words: "column 0", "columns 2 to 4 and 7". */
-function sayColumns(n, isThere) {
-  const runs = runsOf(n, isThere);
-  const one = runs.length === 1 && runs[0][0] === runs[0][1];
-  return `column${one ? "" : "s"} ${runs.map(([a, b]) => (a === b ? a : `${a} to ${b}`)).join(" and ")}`;
-}
-
 function render({ model, el }) {
   const [tokens, lengths, padding] = ["tokens", "lengths", "pads"].map((name) => model.get(name));
   const n = tokens.length;

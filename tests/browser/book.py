@@ -9,5 +9,5 @@ def open_page(page: Page, book: Path, name: str) -> None:
     """Open a page and wait until its tools and its explorers are alive."""
     page.goto((book / f"{name}.html").as_uri())
     page.wait_for_function("document.documentElement.dataset.level !== undefined")
-    if page.locator("[data-explorer-module]").count():
-        page.locator(".plx-root").first.wait_for()
+    # Each is mounted as soon as its module is there, in any order.
+    page.locator("script[data-explorer]").first.wait_for(state="detached")
