@@ -145,7 +145,7 @@ def test_paper_gets_the_text_and_none_of_the_tools(reader: Page, book: Path) -> 
     reader.emulate_media(media="print")
     open_page(reader, book, "01_mask")
     assert reader.locator("h1:visible").all_text_contents() == ["1. The mask"]
-    assert reader.locator(".plx-svg").is_visible()
+    assert reader.locator(".plx-svg").first.is_visible()
     for tool in ("#reading-level", "#mark-as-read", ".copybtn", ".plx-presets", ".bd-sidebar-primary"):
         assert not reader.locator(tool).first.is_visible(), tool
 
@@ -160,7 +160,7 @@ def without_scripts(chromium: Browser) -> Iterator[BrowserContext]:
 def test_without_scripts_the_picture_and_a_sentence_stay(without_scripts: BrowserContext, book: Path) -> None:
     page = without_scripts.new_page()
     page.goto((book / "01_mask.html").as_uri())
-    explorer = page.locator(".explorer")
+    explorer = page.locator(".explorer").first
     assert explorer.locator("img").is_visible()
     assert explorer.locator("img").get_attribute("alt").startswith("9 tokens, prefix length 7.")
     assert explorer.get_by_text("This picture is alive where scripts run").is_visible()

@@ -162,15 +162,15 @@ KIND = Kind(
     ),
     make_hard=make_hard,
     shows=shows,
-    sliders=lambda _: [
+    sliders=lambda explorer: [
         *[
             Slider(
-                f"Document {d}: p",
+                f"Document {d}: p" if len(explorer.lengths) > 1 else "Prefix length p",
                 last=lambda explorer, d=d: explorer.lengths[d],
                 value=lambda explorer, d=d: explorer.prefix_lens[d],
                 move=lambda explorer, p, d=d: move_prefix(d, explorer, p),
             )
-            for d in (0, 1)
+            for d in range(len(explorer.lengths))
         ],
         Slider(
             "Window w",
