@@ -16,6 +16,7 @@ from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_
 from prefixlm_teach.model import Block, TinyPrefixLM
 
 if TYPE_CHECKING:
+    from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
     from prefixlm_teach.data import (
         Batch,
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
         training_batches,
         words_of,
     )
-    from prefixlm_teach.generation import generate_greedy, pronounce
+    from prefixlm_teach.decoding import decode, prefill
+    from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
+    from prefixlm_teach.sampling import choose
     from prefixlm_teach.training import train
     from prefixlm_teach.widgets import BatchExplorer, LossExplorer, SplitExplorer
+    from prefixlm_teach.work import count_work
 
 _LATER = {
+    "cache": ("KeyValueCache",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
     "data": (
         "Batch",
@@ -46,10 +51,13 @@ _LATER = {
         "training_batches",
         "words_of",
     ),
-    "generation": ("generate_greedy", "pronounce"),
+    "decoding": ("decode", "prefill"),
+    "generation": ("generate", "generate_greedy", "pronounce"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
+    "sampling": ("choose",),
     "training": ("train",),
     "widgets": ("BatchExplorer", "LossExplorer", "SplitExplorer"),
+    "work": ("count_work",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
@@ -57,6 +65,7 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "KeyValueCache",
     "LossExplorer",
     "PrefixLMAttention",
     "SplitExplorer",
@@ -65,10 +74,14 @@ __all__ = [
     "attention_weights",
     "bidirectional_mask",
     "causal_mask",
+    "choose",
     "compute_prefix_lm_loss",
+    "count_work",
     "create_prefix_lm_mask",
+    "decode",
     "describe_mask",
     "g2p_vocabulary",
+    "generate",
     "generate_greedy",
     "label_loss",
     "load_checkpoint",
@@ -81,6 +94,7 @@ __all__ = [
     "plot_mask",
     "plot_masks",
     "plot_split",
+    "prefill",
     "prefix_lm_labels",
     "pronounce",
     "save_checkpoint",
