@@ -3,7 +3,7 @@
 A token of the target is seen by nobody before it, so what the layers made of those before it stays true, and
 can be kept. Within the prefix everybody sees everybody: one token more, and all of it is to be read again.
 
-Source: Pope et al. 2022 (arXiv:2211.05102), section 2.1.
+Source: Shazeer 2019 (arXiv:1911.02150), section 2.4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Choosing the next token from the logits: the likeliest, or one drawn from the likely ones.
 
-Sources: Fan et al. 2018 (top-k, arXiv:1805.04833), section 5; Holtzman et al. 2020 (top-p,
-arXiv:1904.09751), section 3.1.
+Sources: Fan et al. 2018 (top-k, arXiv:1805.04833); Holtzman et al. 2020 (top-p, arXiv:1904.09751).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def choose(
     """
     check_scores(logits)
     check_sampling(temperature, top_k, top_p)
-    check_generator(generator, logits)
+    check_generator(generator)
     if temperature == 0:
         return logits.argmax(-1)
     ids, shares = candidates(logits, temperature, top_k, top_p)

@@ -52,14 +52,10 @@ def check_number(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a number, not {kind_of(value)}")
 
 
-def check_generator(generator: Any, logits: Tensor) -> None:
-    """Raise unless `generator` is None or draws on the device of `logits`."""
-    if generator is None:
-        return
-    if not isinstance(generator, torch.Generator):
+def check_generator(generator: Any) -> None:
+    """Raise unless `generator` is None or a generator of PyTorch."""
+    if generator is not None and not isinstance(generator, torch.Generator):
         raise TypeError(f"generator must be a torch.Generator, not {kind_of(generator)}")
-    if generator.device.type != logits.device.type:
-        raise ValueError(f"generator is on {generator.device}, but logits are on {logits.device}")
 
 
 def check_seed(seed: Any) -> None:

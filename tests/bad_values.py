@@ -262,5 +262,5 @@ NEW_P = [
     for wrong in PREFIX_LEN
     if wrong.kind not in ("too long", "far too long", "one longer than real", "all longer than real")
 ]
-NEW_P += [Wrong("longer", 3, "prefix_len 3 is not the 2"), Wrong("too long", 8, "longer than the sequence")]
+NEW_P += [Wrong("longer", 3, "prefix_len 3 is not the 1"), Wrong("too long", 8, "longer than the sequence")]
 PROMPT = count(1)

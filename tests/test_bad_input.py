@@ -105,7 +105,7 @@ from prefixlm_teach import (
 
 MODEL = TinyPrefixLM(V, d_model=D, n_heads=H, n_layers=1, max_len=6).eval()
 SPEAKER = TinyPrefixLM(69, d_model=D, n_heads=H, n_layers=1, max_len=64).eval()
-_, KEPT = prefill(MODEL, TOKENS[:, :2], 2)
+_, KEPT = prefill(MODEL, TOKENS[:, :1])
 LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
 
 # Operations that only the work itself needs: no check may get as far as these.
@@ -251,8 +251,8 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
     (
         "decode",
         lambda **given: decode(MODEL, **given),
-        {"tokens": TOKENS[:, :4], "cache": KEPT, "prefix_len": 2, "valid": REAL[:, :4]},
-        {"tokens": IDS, "cache": CACHE, "prefix_len": NEW_P, "valid": VALID_OF_BATCH},
+        {"tokens": TOKENS, "cache": KEPT, "prefix_len": 1, "valid": REAL},
+        {"tokens": IDS, "cache": CACHE, "prefix_len": NEW_P, "valid": VALID + VALID_OF_BATCH},
     ),
     (
         "choose",
