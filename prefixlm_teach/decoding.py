@@ -97,10 +97,10 @@ def decode(
 
 def empty_cache(model: TinyPrefixLM, prefix_len: Tensor) -> KeyValueCache:
     """Return a cache of no tokens, for as many examples as `prefix_len`, (B,) int64, has numbers."""
-    blocks: Iterable[Any] = model.blocks
-    B, weight = len(prefix_len), model.token_emb.weight
-    heads = [(block.attn.n_heads, block.attn.d_model // block.attn.n_heads) for block in blocks]
-    layers = tuple((weight.new_zeros(B, H, 0, d_head),) * 2 for H, d_head in heads)
+    attn: Any = model.blocks[0].attn
+    B, H, d_head = len(prefix_len), attn.n_heads, attn.d_model // attn.n_heads
+    none = model.token_emb.weight.new_zeros(B, H, 0, d_head)
+    layers = ((none, none),) * len(model.blocks)
     return KeyValueCache(layers, prefix_len.new_zeros(B, 0, dtype=torch.bool), prefix_len)
 
 

@@ -242,6 +242,19 @@ def test_a_cache_holds_what_it_says_in_the_dtype_of_the_model(kind: str) -> None
     assert {x.dtype for pair in kept.layers for x in pair} == {torch.bfloat16}
 
 
+@kinds
+def test_under_autocast_a_cache_gives_what_one_pass_gives(kind: str) -> None:
+    model = KINDS[kind](V, d_model=8, n_heads=2, max_len=9).eval()
+    tokens = ids(2, 9)
+    with torch.autocast("cpu", torch.bfloat16):
+        full = model(tokens, 6)
+        _, kept = prefill(model, tokens[:, :6])
+        for t in range(6, 9):
+            logits, kept = decode(model, tokens[:, t : t + 1], kept)
+            torch.testing.assert_close(logits[:, 0], full[:, t])
+    assert logits.dtype == torch.bfloat16
+
+
 def test_no_gradients_are_kept() -> None:
     logits, kept = prefill(tiny("learned"), ids(1, 3))
     after, kept = decode(tiny("learned"), ids(1, 1), kept)

@@ -25,6 +25,7 @@ from prefixlm_teach import (
     words_of,
 )
 from prefixlm_teach.data import END, make_batch
+from prefixlm_teach.rotary import RotaryPrefixLM
 
 V, MAX_LEN, STOP = 7, 16, 0
 
@@ -239,6 +240,17 @@ def test_what_is_drawn_from_a_cache_is_what_would_be_drawn_without_one(how: dict
     ]
     assert found == [drawn_alone(prompt, seed, temperature=5.0, **how) for seed in range(20)]
     assert len(set(map(tuple, found))) > 3
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_rotary_model_answers_from_a_cache_as_it_does_without(left: bool) -> None:
+    torch.manual_seed(0)
+    model = RotaryPrefixLM(V, d_model=8, n_heads=2, max_len=MAX_LEN).double().eval()
+    prompts = [[1, 2, 3, 4], [5], [6, 2]]
+    batch = padded(prompts, left=left)
+    answers = generate(model, batch.tokens, valid=batch.valid, stop_id=STOP, max_new_tokens=8)
+    how = {"stop_id": STOP, "max_new_tokens": 8}
+    assert answers == [generate_greedy(model, torch.tensor([prompt]), **how)[0] for prompt in prompts]
 
 
 def test_the_same_seed_gives_the_same_answers_whatever_was_drawn_before() -> None:
