@@ -15,6 +15,7 @@ from prefixlm_teach.arguments import (
     check_split,
     kind_of,
 )
+from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.cache import KeyValueCache
 from prefixlm_teach.mask_arguments import check_model_input
 from prefixlm_teach.model import Block, TinyPrefixLM
@@ -27,10 +28,22 @@ WHOLE = (
 
 
 def check_decoder(model: Any) -> None:
-    """Raise unless `model` is a `TinyPrefixLM`, rotary or not, in eval mode."""
-    if not isinstance(model, TinyPrefixLM):
+    """Raise unless a cache can be made for `model`, and it is in eval mode."""
+    if not knows_cache(model):
         raise TypeError(f"model must be a TinyPrefixLM, whose layers a cache knows, not {kind_of(model)}")
     check_eval_mode(model)
+
+
+def knows_cache(model: Any) -> bool:
+    """Return whether `model` is a `TinyPrefixLM`, rotary or not, whose forward passes are all as there."""
+    if not isinstance(model, TinyPrefixLM) or type(model).forward is not TinyPrefixLM.forward:
+        return False
+    return all(
+        isinstance(block, Block)
+        and type(block).forward is Block.forward
+        and type(block.attn).forward is PrefixLMAttention.forward
+        for block in model.blocks
+    )
 
 
 def check_prefill(model: Any, tokens: Any, prefix_len: Any, valid: Any, cache: Any) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from prefixlm_teach.arguments import check_ids, check_int, check_split
-from prefixlm_teach.cache_arguments import check_prompting
+from prefixlm_teach.cache_arguments import check_prompting, knows_cache
 from prefixlm_teach.data import END, Pronunciation, Vocabulary, make_prompts
 from prefixlm_teach.decoding import decode, prefill
 from prefixlm_teach.model import TinyPrefixLM
@@ -120,7 +120,7 @@ def generate(
             if goes_on:
                 answer.append(token)
         if left:
-            logits, cache = decode(model, new[:, None], cache, valid=running[:, None])
+            logits, cache = decode(model, new[:, None], cache)
             logits = logits[:, 0]
     return answers
 
@@ -144,6 +144,6 @@ def pronounce(model: TinyPrefixLM, vocabulary: Vocabulary, words: Sequence[str])
     """
     prompts = make_prompts(words, vocabulary)
     stop_id = vocabulary.ids[END]
-    answer = generate if isinstance(model, TinyPrefixLM) else generate_greedy  # others have no cache
+    answer = generate if knows_cache(model) else generate_greedy  # others have no cache
     answers = answer(model, prompts.tokens, valid=prompts.valid, stop_id=stop_id, max_new_tokens=30)
     return [tuple(vocabulary.decode(answer)) for answer in answers]

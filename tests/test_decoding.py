@@ -13,7 +13,7 @@ from reference import visible_pairs
 from strategies import Padded, padded_batches
 from torch import Tensor, nn
 
-from prefixlm_teach import KeyValueCache, TinyPrefixLM, decode, prefill
+from prefixlm_teach import Block, KeyValueCache, PrefixLMAttention, TinyPrefixLM, decode, prefill
 from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
 from prefixlm_teach.rotary import RotaryPrefixLM
 
@@ -331,6 +331,29 @@ def test_a_model_whose_layers_are_unknown_is_refused(model: nn.Module | None) ->
         prefill(model, ids(1, 3))
     with pytest.raises(TypeError, match="model must be a TinyPrefixLM"):
         decode(model, ids(1, 1), kept)
+
+
+def test_a_model_that_does_something_else_in_forward_is_refused() -> None:
+    """A cache would follow the layers as they are in TinyPrefixLM, and answer for another model."""
+
+    class Causal(TinyPrefixLM):
+        def forward(self, tokens: Tensor, *how: int, **named: Tensor) -> Tensor:
+            return super().forward(tokens, 0)
+
+    class Blind(PrefixLMAttention):
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            return torch.zeros_like(x)
+
+    class Plain(Block):
+        def forward(self, h: Tensor, mask: Tensor) -> Tensor:
+            return h + self.attn(h, mask)
+
+    blind, plain = other(), other()
+    blind.blocks[1].attn = Blind(8, 2).double()
+    plain.blocks[0] = Plain(8, 2, 0.0).double()
+    for model in (Causal(V, 8, 2).eval(), blind.eval(), plain.eval()):
+        with pytest.raises(TypeError, match="model must be a TinyPrefixLM, whose layers a cache knows"):
+            prefill(model, ids(1, 3))
 
 
 def test_the_test_models_listen_to_positions_padding_and_prefix() -> None:

@@ -216,6 +216,16 @@ def test_a_model_of_another_kind_pronounces_without_a_cache() -> None:
     assert pronounce(stranger, g2p_vocabulary(), ["cat"]) == pronounce(speaker(), g2p_vocabulary(), ["cat"])
 
 
+def test_a_model_with_its_own_forward_pronounces_by_that() -> None:
+    class Mute(TinyPrefixLM):
+        def forward(self, tokens: Tensor, *how: int, **named: Tensor) -> Tensor:
+            logits = torch.zeros(*tokens.shape, 69)
+            logits[..., g2p_vocabulary().ids[END]] = 1.0
+            return logits
+
+    assert pronounce(Mute(69, 8, 2, max_len=64).eval(), g2p_vocabulary(), ["cat", "a"]) == [(), ()]
+
+
 def drawn_alone(prompt: list[int], seed: int, **how: float) -> list[int]:
     generator, answer = torch.Generator().manual_seed(seed), []
     while len(answer) < 8:

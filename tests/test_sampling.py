@@ -104,6 +104,24 @@ def test_the_generator_decides_and_without_one_pytorch_does() -> None:
     assert torch.equal(first, choose(logits, temperature=1.0))
 
 
+@pytest.mark.parametrize("size", [3, 50, 5000])
+def test_of_many_equals_the_lowest_ids_are_the_candidates(size: int) -> None:
+    logits = torch.zeros(2, size)
+    logits[1, size - 1] = 1.0
+    ids, _ = candidates(logits, 1.0, 3, None)
+    assert ids.tolist() == [[0, 1, 2], [size - 1, 0, 1]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_logits_are_drawn_from_as_if_they_were_float32(dtype: torch.dtype) -> None:
+    """Added up in bfloat16, a thousand small shares stop growing at a half."""
+    logits = torch.randn(2, 1000, generator=torch.Generator().manual_seed(0)).to(dtype)
+    for half, single in zip(
+        candidates(logits, 1.0, None, 0.9), candidates(logits.float(), 1.0, None, 0.9), strict=True
+    ):
+        assert torch.equal(half, single)
+
+
 @pytest.mark.parametrize("top_k", [3, 4, 2**70])
 def test_more_candidates_than_tokens_are_all_of_them(top_k: int) -> None:
     logits = torch.tensor([[0.5, 0.1, 0.3]])
