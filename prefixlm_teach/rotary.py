@@ -29,11 +29,11 @@ def rotate(x: Tensor, positions: Tensor | None = None) -> Tensor:
     Returns:
         The same shape and dtype; the length of a vector stays what it was.
     """
-    half = x.size(-1) // 2
     if positions is None:
         positions = torch.arange(x.size(-2), device=x.device)
-    kind = torch.promote_types(x.dtype, torch.float32)  # an angle in half precision would be no angle
-    speed = 10_000.0 ** -(torch.arange(half, dtype=kind, device=x.device) / half)  # (d_head / 2,)
+    half = x.size(-1) // 2
+    exact = torch.promote_types(x.dtype, torch.float32)  # an angle in float16 would be some way off
+    speed = 10_000.0 ** -(torch.arange(half, dtype=exact, device=x.device) / half)  # (d_head / 2,)
     angle = positions[..., None] * speed  # (..., T, d_head / 2)
     sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     first, second = x[..., :half], x[..., half:]
