@@ -16,6 +16,7 @@ from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_
 from prefixlm_teach.model import Block, TinyPrefixLM
 
 if TYPE_CHECKING:
+    from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
     from prefixlm_teach.data import (
         Batch,
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
         training_batches,
         words_of,
     )
-    from prefixlm_teach.generation import generate_greedy, pronounce
+    from prefixlm_teach.decoding import decode, prefill
+    from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
+    from prefixlm_teach.sampling import choose
     from prefixlm_teach.training import train
     from prefixlm_teach.widgets import (
         AttentionExplorer,
@@ -40,8 +43,10 @@ if TYPE_CHECKING:
         RuleExplorer,
         SplitExplorer,
     )
+    from prefixlm_teach.work import count_work
 
 _LATER = {
+    "cache": ("KeyValueCache",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
     "data": (
         "Batch",
@@ -54,12 +59,15 @@ _LATER = {
         "training_batches",
         "words_of",
     ),
-    "generation": ("generate_greedy", "pronounce"),
+    "decoding": ("decode", "prefill"),
+    "generation": ("generate", "generate_greedy", "pronounce"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
+    "sampling": ("choose",),
     "training": ("train",),
     "widgets": ("AttentionExplorer", "BatchExplorer", "LossExplorer", "RuleExplorer", "SplitExplorer"),
+    "work": ("count_work",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
@@ -68,6 +76,7 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "KeyValueCache",
     "LossExplorer",
     "PrefixLMAttention",
     "RuleExplorer",
@@ -77,11 +86,15 @@ __all__ = [
     "attention_weights",
     "bidirectional_mask",
     "causal_mask",
+    "choose",
     "compute_prefix_lm_loss",
+    "count_work",
     "create_prefix_lm_mask",
+    "decode",
     "describe_mask",
     "find_leaks",
     "g2p_vocabulary",
+    "generate",
     "generate_greedy",
     "label_loss",
     "load_checkpoint",
@@ -97,6 +110,7 @@ __all__ = [
     "plot_mask",
     "plot_masks",
     "plot_split",
+    "prefill",
     "prefix_lm_labels",
     "pronounce",
     "save_checkpoint",

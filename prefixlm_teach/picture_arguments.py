@@ -54,15 +54,18 @@ def check_token_lists(name: str, lists: Any) -> None:
                 raise TypeError(f"{name}[{d}]: token {i} must be a string, not {kind_of(token)}")
 
 
+def check_list(name: str, numbers: Any, one: str) -> None:
+    """Raise unless `numbers`, known as `name`, is a list: of one number for each `one`."""
+    if isinstance(numbers, Tensor):
+        raise TypeError(f"{name} must be a list here, not a tensor: use {name}.tolist()")
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+        fix = f": use [{numbers}]" if isinstance(numbers, int) else ""
+        raise TypeError(f"{name} must be a list of whole numbers, one per {one}, not {kind_of(numbers)}{fix}")
+
+
 def check_prefix_lens(prefix_lens: Any, lengths: Sequence[int], one: str) -> None:
     """Raise unless `prefix_lens` has a whole number for each `one` of these lengths, from 0 to its length."""
-    if isinstance(prefix_lens, Tensor):
-        raise TypeError("prefix_lens must be a list here, not a tensor: use prefix_lens.tolist()")
-    if not isinstance(prefix_lens, Sequence) or isinstance(prefix_lens, str):
-        fix = f": use [{prefix_lens}]" if isinstance(prefix_lens, int) else ""
-        raise TypeError(
-            f"prefix_lens must be a list of whole numbers, one per {one}, not {kind_of(prefix_lens)}{fix}"
-        )
+    check_list("prefix_lens", prefix_lens, one)
     if len(prefix_lens) != len(lengths):
         raise ValueError(f"prefix_lens is for {len(prefix_lens)} {one}s, but there are {len(lengths)}")
     for d, (prefix_len, length) in enumerate(zip(prefix_lens, lengths, strict=True)):

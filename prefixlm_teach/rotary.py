@@ -1,7 +1,8 @@
 """Rotary positions: queries and keys are turned by an angle that grows with their position.
 
 The score of a query and a key then depends on how far apart they stand, not on where. Padding on the left
-moves both alike, so that columns serve as positions.
+moves both alike, so that columns serve as positions. In a cache, padding may stand between a prompt and its
+answer, and positions are given.
 
 Source: Su et al. 2021 (arXiv:2104.09864), section 3.2.
 """
@@ -18,18 +19,22 @@ from prefixlm_teach.mask_arguments import check_even_heads
 from prefixlm_teach.model import Block, TinyPrefixLM
 
 
-def rotate(x: Tensor) -> Tensor:
+def rotate(x: Tensor, positions: Tensor | None = None) -> Tensor:
     """Turn the pairs of numbers of each vector, pair i at position t by t / 10000 ** (i / pairs).
 
     Args:
         x: (..., T, d_head) floats, d_head even. Number i and number i + d_head / 2 are a pair.
+        positions: (..., T) integers, where the positions are not simply the columns, 0 to T - 1.
 
     Returns:
         The same shape and dtype; the length of a vector stays what it was.
     """
+    if positions is None:
+        positions = torch.arange(x.size(-2), device=x.device)
     half = x.size(-1) // 2
-    speed = 10_000.0 ** -(torch.arange(half, device=x.device) / half)  # (d_head / 2,)
-    angle = torch.arange(x.size(-2), device=x.device)[:, None] * speed  # (T, d_head / 2)
+    exact = torch.promote_types(x.dtype, torch.float32)  # an angle in float16 would be some way off
+    speed = 10_000.0 ** -(torch.arange(half, dtype=exact, device=x.device) / half)  # (d_head / 2,)
+    angle = positions[..., None] * speed  # (..., T, d_head / 2)
     sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     first, second = x[..., :half], x[..., half:]
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
@@ -48,11 +53,12 @@ class RotaryLinear(nn.Linear):
         super().__init__(d_model, d_model)
         self.n_heads = n_heads
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (B, T, d) from (B, T, d)."""
+    def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
+        """Return (B, T, d) from (B, T, d); `positions` (B, T), if they are not simply the columns."""
         y = super().forward(x)
         heads = y.view(*y.shape[:2], self.n_heads, -1).transpose(1, 2)  # (B, H, T, d_head)
-        return rotate(heads).transpose(1, 2).flatten(2)
+        at = None if positions is None else positions[:, None]  # (B, 1, T): the same for all heads
+        return rotate(heads, at).transpose(1, 2).flatten(2)
 
 
 class RotaryPrefixLM(TinyPrefixLM):

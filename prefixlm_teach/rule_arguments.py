@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from prefixlm_teach.arguments import check_has_values, check_int, kind_of
+from prefixlm_teach.picture_arguments import check_list
 
 LONGEST = 200  # characters of a rule
 
@@ -23,8 +24,7 @@ def check_rule_text(rule: Any) -> None:
 
 def check_lengths(lengths: Any) -> None:
     """Raise unless `lengths` holds a whole number of at least 1 for each document."""
-    if not isinstance(lengths, Sequence) or isinstance(lengths, str):
-        raise TypeError(f"lengths must be a list of whole numbers, one per document, not {kind_of(lengths)}")
+    check_list("lengths", lengths, "document")
     if not lengths:
         raise ValueError("lengths is empty: there is no document")
     for d, length in enumerate(lengths):

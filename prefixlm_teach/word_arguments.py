@@ -90,6 +90,11 @@ def check_prompts(valid: Tensor, max_new_tokens: int, max_len: int) -> None:
     """Raise if a prompt ends with padding, or if its answer may outgrow the model's positions."""
     if not bool(valid[:, -1].all()):
         raise ValueError("a prompt ends with padding: pad on the left, so that its answer can follow it")
+    check_room(valid, max_new_tokens, max_len)
+
+
+def check_room(valid: Tensor, max_new_tokens: int, max_len: int) -> None:
+    """Raise if an answer may outgrow the model's positions."""
     longest = int(valid.sum(-1).max())
     needed = longest + max_new_tokens - 1  # nothing has to follow the last new token
     if needed > max_len:

@@ -233,6 +233,7 @@ WIDTH = [*count(1), Wrong("is not divided", 7, "7 cannot be cut into 2 equal hea
 DROPOUT = number("must be at least 0 and below 1", -0.1, 1, 1.5, float("nan"))
 RATE = number("must be above 0", 0, -1e-3, float("inf"), float("nan"))
 STOP = [*count(0), Wrong("beyond the vocabulary", V, "unknown stop_id 7")]
+OWN_STOP = [wrong for wrong in STOP if wrong.value is not None]
 NEW = [*count(1), Wrong("beyond the model", 5, r"need 9 positions, but this model has 6 \(max_len\)")]
 
 LENGTHS = [
@@ -275,3 +276,32 @@ RULE_PARTS = [
     Wrong("size", {**PARTS, "valid": ONES[:3, :3]}, r"is \(3, 3\), but the others are \(5, 5\)"),
     Wrong("meta", {**PARTS, "valid": ONES.to("meta")}, "meta"),
 ]
+TOP_K = [wrong for wrong in count(1) if wrong.value is not None]
+TOP_P = [w for w in number("above 0 and at most 1", 0, -0.1, 1.1, float("nan")) if w.value is not None]
+TEMPERATURE = number("must be 0 .* or at least 1e-06", -1, 1e-7, float("inf"), float("nan"))
+SEED = [*TOP_K[:-2], Wrong("negative", -1, "must be at least 0"), Wrong("large", 2**64, "must be below 2")]
+NO_CACHE = [Wrong(type(x).__name__, x, "a prefix is prefilled whole") for x in (False, (), "cache", [TOKENS])]
+CACHE = [Wrong(str(type(x)), x, "must be what prefill or decode returned") for x in (None, (), {}, TOKENS)]
+SCORES = [
+    Wrong("None", None, r"must be a \(B, V\) tensor"),
+    Wrong("list", LOGITS[0].tolist(), r"must be a \(B, V\) tensor"),
+    Wrong("ints", LOGITS[0].long(), "must be floating point"),
+    Wrong("one dimension", LOGITS[0, 0], r"must be \(B, V\), one row for each example"),
+    Wrong("three dimensions", LOGITS, r"of a \(B, T, V\) tensor choose the row of the last token"),
+    Wrong("no vocabulary", LOGITS[0, :, :0], "are empty"),
+    Wrong("NaN", LOGITS[0] * float("nan"), "example 0 are not all finite"),
+    Wrong("-inf", LOGITS[0] - float("inf"), "example 0 are not all finite"),
+    Wrong("one inf", torch.eye(3).masked_fill(torch.eye(3) == 1, float("inf"))[1:], "not all finite"),
+    Wrong("meta", LOGITS[0].to("meta"), "meta"),
+]
+DRAWS = [
+    Wrong("seed", 3, "must be a torch.Generator"),
+    Wrong("text", "cpu", "must be a torch.Generator"),
+]
+NEW_P = [
+    wrong
+    for wrong in PREFIX_LEN
+    if wrong.kind not in ("too long", "far too long", "one longer than real", "all longer than real")
+]
+NEW_P += [Wrong("longer", 3, "prefix_len 3 is not the 1"), Wrong("too long", 8, "longer than the sequence")]
+PROMPT = count(1)

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 import torch
 from bad_values import (
+    CACHE,
     CAT,
+    DRAWS,
     DROPOUT,
     DTYPE,
     FITTED_MASK,
@@ -33,9 +35,12 @@ from bad_values import (
     MASK,
     META_MASK,
     NEW,
+    NEW_P,
+    NO_CACHE,
     NO_EXAMPLES,
     NO_PREFIX_LEN,
     NO_SPLIT,
+    OWN_STOP,
     PAIRS,
     PARTS,
     POSITIONS,
@@ -47,9 +52,14 @@ from bad_values import (
     RULE,
     RULE_PARTS,
     SCORE_MASK,
+    SCORES,
+    SEED,
     SPLIT,
     STOP,
+    TEMPERATURE,
     TOKENS,
+    TOP_K,
+    TOP_P,
     UNKNOWN_IDS,
     VALID,
     VALID_OF_BATCH,
@@ -76,11 +86,15 @@ from prefixlm_teach import (
     attention_weights,
     bidirectional_mask,
     causal_mask,
+    choose,
     compute_prefix_lm_loss,
+    count_work,
     create_prefix_lm_mask,
+    decode,
     describe_mask,
     find_leaks,
     g2p_vocabulary,
+    generate,
     generate_greedy,
     label_loss,
     make_batch,
@@ -89,6 +103,7 @@ from prefixlm_teach import (
     mask_parts,
     parse_rule,
     plain_attention,
+    prefill,
     prefix_lm_labels,
     pronounce,
     to_additive,
@@ -99,6 +114,7 @@ from prefixlm_teach import (
 
 MODEL = TinyPrefixLM(V, d_model=D, n_heads=H, n_layers=1, max_len=6).eval()
 SPEAKER = TinyPrefixLM(69, d_model=D, n_heads=H, n_layers=1, max_len=64).eval()
+_, KEPT = prefill(MODEL, TOKENS[:, :1])
 LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
 
 # Operations that only the work itself needs: no check may get as far as these.
@@ -229,6 +245,48 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         {"tokens": IDS, "stop_id": STOP, "max_new_tokens": NEW, "valid": VALID + VALID_OF_BATCH},
     ),
     (
+        "generate",
+        lambda **given: generate(MODEL, **given),
+        {
+            **{"tokens": TOKENS, "prefix_len": 2, "valid": REAL, "stop_id": 0, "max_new_tokens": 2},
+            **{"temperature": 1.0, "top_k": 2, "top_p": 0.5, "seed": 0},
+        },
+        {
+            **{"tokens": IDS, "prefix_len": PREFIX_LEN, "valid": VALID + VALID_OF_BATCH, "stop_id": OWN_STOP},
+            **{
+                "max_new_tokens": NEW,
+                "temperature": TEMPERATURE,
+                "top_k": TOP_K,
+                "top_p": TOP_P,
+                "seed": SEED,
+            },
+        },
+    ),
+    (
+        "prefill",
+        lambda **given: prefill(MODEL, **given),
+        {"tokens": TOKENS, "prefix_len": 2, "valid": REAL, "cache": None},
+        {"tokens": IDS, "prefix_len": PREFIX_LEN, "valid": VALID + VALID_OF_BATCH, "cache": NO_CACHE},
+    ),
+    (
+        "decode",
+        lambda **given: decode(MODEL, **given),
+        {"tokens": TOKENS, "cache": KEPT, "prefix_len": 1, "valid": REAL},
+        {"tokens": IDS, "cache": CACHE, "prefix_len": NEW_P, "valid": VALID + VALID_OF_BATCH},
+    ),
+    (
+        "choose",
+        choose,
+        {"logits": LOGITS[0], "temperature": 1.0, "top_k": 2, "top_p": 0.5, "generator": torch.Generator()},
+        {"logits": SCORES, "temperature": TEMPERATURE, "top_k": TOP_K, "top_p": TOP_P, "generator": DRAWS},
+    ),
+    (
+        "count_work",
+        lambda **given: count_work(**given, cached=True),
+        {"prompt": 5, "prefix_len": 2, "new": 3},
+        {"prompt": count(1), "prefix_len": [*count(0), PREFIX_LEN[18]], "new": count(1)},
+    ),
+    (
         "pronounce",
         lambda **given: pronounce(SPEAKER, g2p_vocabulary(), **given),
         {"words": ["cat"]},
@@ -290,7 +348,7 @@ def test_the_same_call_with_good_arguments_works(
 ) -> None:
     with Watch() as watch:
         call(**good)
-    computes_nothing_in_torch = {"describe_mask", "words_of", "training_batches"} | {
+    computes_nothing_in_torch = {"describe_mask", "words_of", "training_batches", "count_work"} | {
         *("parse_rule", "mask_from_rule", "find_leaks")
     }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)
