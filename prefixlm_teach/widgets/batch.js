@@ -22,7 +22,7 @@ const maySee = (example, q, k, p) => (k <= q || k < example.first + p) && isReal
 /** The kind of a cell: the mask of `given` prefix tokens, held against that of the right `p`. */
 function kindInBatch(example, q, k, p, given) {
   const [right, open] = [maySee(example, q, k, p), maySee(example, q, k, given)];
-  if (open !== right) return open ? "leaked" : "lost";
+  if (open !== right && isReal(example, q)) return open ? "leaked" : "lost"; // nobody reads the row of a pad
   if (open) return k <= q ? "past" : "opened";
   return isReal(example, k) ? "blocked" : "padding";
 }
@@ -50,7 +50,7 @@ function render({ model, el }) {
   const sides = makePresets("Padding", [["Padding right", "right"], ["Padding left", "left"]], set("side"));
   const lenders = makePresets("One int for all",
     [["Each its own p", null], ...examples.map((_, b) => [`Example ${b}’s p for all`, b])], set("borrowed"));
-  const readout = make("p", { class: "plx-readout", "aria-live": "polite" });
+  const readout = make("p", { class: "plx-readout plx-batch-readout", "aria-live": "polite" });
   let asked = null; // the panel whose row was chosen last
 
   const panels = examples.map((tokens, b) => {
@@ -68,7 +68,10 @@ function render({ model, el }) {
         panel.grid = makeGrid(panel.example.names, ["past", "opened", "blocked", "padding", "leaked", "lost"], {
           label: `Rows of example ${b}: what each token sees`,
           onRow(q) {
-            if (q !== null) asked = panel;
+            if (q !== null && asked !== panel) {
+              asked?.grid.clear();
+              asked = panel;
+            }
             read();
           },
         });
@@ -116,7 +119,8 @@ function render({ model, el }) {
     panels.forEach(({ slider, counts, grid, example }, b) => {
       const p = ps[b];
       const given = from === null ? p : Math.min(ps[from], example.n);
-      slider.set(p, `${p} of ${example.n}`, sayPrefix(examples[b], p));
+      const instead = given === p ? "" : `, given ${given}`;
+      slider.set(p, `${p} of ${example.n}${instead}`, `${sayPrefix(examples[b], p)}${instead}`);
       grid.draw((q, k) => kindInBatch(example, q, k, p, given),
         describeMask(seqLen, (q, k) => maySee(example, q, k, given)));
       const count = (kind) => times(seqLen, (q) => times(seqLen, (k) =>
@@ -133,12 +137,11 @@ function render({ model, el }) {
 
   el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Prefix LM batch explorer" },
     make("div", { class: "plx-controls" }, lenders.element, sides.element),
+    readout,
     make("div", { class: "plx-batch" }, ...panels.map((panel) => panel.element)),
-    make("div", { class: "plx-batch-side" },
-      makeLegend([["past", "past: key at or before the query"], ["opened", "opened by the prefix"],
-        ["blocked", "blocked"], ["padding", "padding: closed to all"],
-        ["leaked", "leaked: seen, and must not be"], ["lost", "lost: may be seen, and is not"]]),
-      readout)));
+    makeLegend([["past", "past: key at or before the query"], ["opened", "opened by the prefix"],
+      ["blocked", "blocked"], ["padding", "padding: closed to all"],
+      ["leaked", "leaked: seen, and must not be"], ["lost", "lost: may be seen, and is not"]])));
   rebuild();
   const listeners = [["change:prefix_lens", draw], ["change:borrowed", draw], ["change:side", rebuild]];
   listeners.forEach(([event, listener]) => model.on(event, listener));

@@ -108,18 +108,19 @@ class BatchExplorer(Explorer):
         return [*tokens, *pads] if self.side == "right" else [*pads, *tokens]
 
     def kinds(self, example: int) -> dict[str, Tensor]:
-        """For each kind of cell the (T, T) booleans where it is on show."""
+        """For each kind of cell the (T, T) booleans where it is on show; rows of pads neither leak nor lose."""
         right, shown = self.mask[example, 0], self.borrowed_mask[example, 0]
         past = torch.ones_like(right).tril()
         real = self.valid[example].expand_as(right)
-        agreed = right & shown
+        leaked = shown & ~right & real.T  # nobody reads the row of a pad
+        lost = right & ~shown & real.T
         return {
-            "past": agreed & past,
-            "opened": agreed & ~past,
-            "blocked": ~right & ~shown & real,
-            "padding": ~right & ~shown & ~real,
-            "leaked": shown & ~right,
-            "lost": right & ~shown,
+            "past": shown & ~leaked & past,
+            "opened": shown & ~leaked & ~past,
+            "blocked": ~shown & ~lost & real,
+            "padding": ~shown & ~lost & ~real,
+            "leaked": leaked,
+            "lost": lost,
         }
 
     @property

@@ -84,8 +84,8 @@ function makeGrid(tokens, kinds, { label, onRow }) {
     list, svg);
   element.style.setProperty("--plx-n", n);
 
-  let focused = null; // the row that has the keyboard
-  let chosen = null;
+  let kept = null; // the row that was clicked or walked to last: it stays while other controls are used
+  let chosen = null; // that row, or the one that is pointed at
   const choose = (q) => {
     if (q === chosen) return;
     if (chosen !== null) rows[chosen].setAttribute("aria-selected", "false");
@@ -103,22 +103,18 @@ function makeGrid(tokens, kinds, { label, onRow }) {
   };
   for (const part of [svg, list]) {
     part.addEventListener("pointermove", (event) => choose(rowAt(event)));
-    part.addEventListener("pointerleave", () => choose(focused));
+    part.addEventListener("pointerleave", () => choose(kept));
   }
   svg.addEventListener("click", (event) => rows[rowAt(event)].focus({ preventScroll: true }));
   list.addEventListener("focusin", (event) => {
-    focused = rows.indexOf(event.target.closest(".plx-row"));
-    rows.forEach((row, q) => row.setAttribute("tabindex", q === focused ? 0 : -1));
-    choose(focused);
-  });
-  list.addEventListener("focusout", () => {
-    focused = null;
-    choose(null);
+    kept = rows.indexOf(event.target.closest(".plx-row"));
+    rows.forEach((row, q) => row.setAttribute("tabindex", q === kept ? 0 : -1));
+    choose(kept);
   });
   list.addEventListener("keydown", (event) => {
     const target = {
-      ArrowDown: focused + 1, ArrowUp: focused - 1, Home: 0, End: n - 1,
-      PageDown: Math.min(n - 1, focused + 8), PageUp: Math.max(0, focused - 8),
+      ArrowDown: kept + 1, ArrowUp: kept - 1, Home: 0, End: n - 1,
+      PageDown: Math.min(n - 1, kept + 8), PageUp: Math.max(0, kept - 8),
     }[event.key];
     if (target === undefined) return;
     event.preventDefault();
@@ -138,5 +134,10 @@ function makeGrid(tokens, kinds, { label, onRow }) {
       columns.forEach((column, k) => column.classList.toggle("plx-seen", isSeen !== null && isSeen(k)));
     },
     get row() { return chosen; },
+    /** Let go of the row that was kept. */
+    clear() {
+      kept = null;
+      choose(null);
+    },
   };
 }

@@ -3,8 +3,8 @@
 
 const SLICES = [
   ["right", "row t − 1 guesses token t"],
-  ["no shift", "row t “guesses” token t, its own"],
-  ["late", "right, without the first target"],
+  ["no shift", "row t “guesses” its own token"],
+  ["late", "as right, but from row p on"],
 ];
 
 /** What each slice makes of a line of the table: cost per token in hundredths, null where it is not scored. */

@@ -18,8 +18,8 @@ from prefixlm_teach.widgets.base import Checked, Explorer
 
 SLICES = {
     "right": "row t − 1 guesses token t",
-    "no shift": "row t “guesses” token t, its own",
-    "late": "right, without the first target",
+    "no shift": "row t “guesses” its own token",
+    "late": "as right, but from row p on",
 }
 
 

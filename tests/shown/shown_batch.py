@@ -33,9 +33,9 @@ def expected_kinds(explorer: BatchExplorer, b: int) -> list[list[str]]:
     )
 
     def kind(q: int, k: int) -> str:
-        if right[q][k] != shown[q][k]:
+        if right[q][k] != shown[q][k] and real[q]:
             return "lost" if right[q][k] else "leaked"
-        if right[q][k]:
+        if shown[q][k]:
             return "past" if k <= q else "opened"
         return "blocked" if real[k] else "padding"
 
