@@ -1,8 +1,9 @@
 # `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
 python = .venv/bin/python
 benchmarks = mask imports slider
+experiments = g2p
 
-.PHONY: lab test test-all chapters book bench
+.PHONY: lab test test-all chapters book bench experiments
 
 lab: .venv/read.stamp
 	@$(python) tools/lab.py $(LAB_OPTIONS)
@@ -21,6 +22,9 @@ book: .venv/book.stamp
 
 bench: .venv/test.stamp
 	@set -e; for name in $(benchmarks); do echo "== $$name"; $(python) benchmarks/$$name.py; done
+
+experiments: .venv/read.stamp
+	@set -e; for name in $(experiments); do echo "== $$name"; $(python) experiments/$$name.py; done
 
 .venv/%.stamp: pyproject.toml requirements.lock tools/install.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/install.sh $*

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
         training_batches,
         words_of,
     )
+    from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
+    from prefixlm_teach.errors import error_rates
     from prefixlm_teach.generation import generate_greedy, pronounce
+    from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
+    from prefixlm_teach.rotary import RotaryPrefixLM
     from prefixlm_teach.training import train
     from prefixlm_teach.widgets import BatchExplorer, LossExplorer, SplitExplorer
 
@@ -46,8 +50,12 @@ _LATER = {
         "training_batches",
         "words_of",
     ),
+    "encoder_decoder": ("TinyEncoderDecoder",),
+    "errors": ("error_rates",),
     "generation": ("generate_greedy", "pronounce"),
+    "live": ("LiveCurve",),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
+    "rotary": ("RotaryPrefixLM",),
     "training": ("train",),
     "widgets": ("BatchExplorer", "LossExplorer", "SplitExplorer"),
 }
@@ -57,9 +65,12 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "LiveCurve",
     "LossExplorer",
     "PrefixLMAttention",
+    "RotaryPrefixLM",
     "SplitExplorer",
+    "TinyEncoderDecoder",
     "TinyPrefixLM",
     "Vocabulary",
     "attention_weights",
@@ -68,6 +79,7 @@ __all__ = [
     "compute_prefix_lm_loss",
     "create_prefix_lm_mask",
     "describe_mask",
+    "error_rates",
     "g2p_vocabulary",
     "generate_greedy",
     "label_loss",

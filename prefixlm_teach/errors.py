@@ -42,9 +42,7 @@ def error_rates(words: Sequence[str], answers: Sequence[Pronunciation]) -> Error
     check_answers(words, answers, listed)
     wrong = edits = length = 0
     for word, answer in zip(words, answers, strict=True):
-        distance, nearest = min(
-            (Levenshtein.distance(answer, said), len(said)) for said in listed[word]
-        )
+        distance, nearest = min((Levenshtein.distance(answer, said), len(said)) for said in listed[word])
         wrong += distance > 0
         edits += distance
         length += nearest

@@ -14,7 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.mask_arguments import check_even_heads
+from prefixlm_teach.mask_arguments import (
+    check_even_heads,
+    check_even_vectors,
+    check_hidden,
+    check_no_positions,
+)
 from prefixlm_teach.model import Block, TinyPrefixLM
 
 
@@ -26,9 +31,14 @@ def rotate(x: Tensor) -> Tensor:
 
     Returns:
         The same shape and dtype; the length of a vector stays what it was.
+
+    Raises:
+        TypeError, ValueError: `x` is no floating (..., T, d_head) tensor, or d_head is odd.
     """
+    check_even_vectors(x)
     half = x.size(-1) // 2
-    speed = 10_000.0 ** -(torch.arange(half, device=x.device) / half)  # (d_head / 2,)
+    exact = torch.promote_types(x.dtype, torch.float32)  # an angle in float16 would be some way off
+    speed = 10_000.0 ** -(torch.arange(half, dtype=exact, device=x.device) / half)  # (d_head / 2,)
     angle = torch.arange(x.size(-2), device=x.device)[:, None] * speed  # (T, d_head / 2)
     sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     first, second = x[..., :half], x[..., half:]
@@ -41,6 +51,9 @@ class RotaryLinear(nn.Linear):
     Args:
         d_model: d, the width.
         n_heads: H; d / H must be even.
+
+    Raises:
+        TypeError, ValueError: a size is no whole number of at least 1, H does not divide d, or d / H is odd.
     """
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -49,7 +62,8 @@ class RotaryLinear(nn.Linear):
         self.n_heads = n_heads
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, T, d) from (B, T, d)."""
+        """Return (B, T, d) from `x` (B, T, d), floats of the layer's dtype."""
+        check_hidden("x", x, self.weight)
         y = super().forward(x)
         heads = y.view(*y.shape[:2], self.n_heads, -1).transpose(1, 2)  # (B, H, T, d_head)
         return rotate(heads).transpose(1, 2).flatten(2)
@@ -60,6 +74,10 @@ class RotaryPrefixLM(TinyPrefixLM):
 
     Args:
         config: as for `TinyPrefixLM`; d / H must be even.
+
+    Raises:
+        TypeError, ValueError: as `TinyPrefixLM`, or d / H is odd. A call with `positions` is refused, since a
+            token's column is its position here.
     """
 
     def __init__(self, *config: Any, **named: Any) -> None:
@@ -71,3 +89,7 @@ class RotaryPrefixLM(TinyPrefixLM):
             attn: PrefixLMAttention = block.attn
             attn.q_proj = RotaryLinear(attn.d_model, attn.n_heads)
             attn.k_proj = RotaryLinear(attn.d_model, attn.n_heads)
+
+    def _embed(self, tokens: Tensor, valid: Tensor | None, positions: Tensor | None) -> Tensor:
+        check_no_positions(positions)
+        return super()._embed(tokens, valid, None)

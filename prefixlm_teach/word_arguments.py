@@ -80,6 +80,12 @@ def check_float32(model: nn.Module) -> None:
             )
 
 
+def check_kind(kind: str, known: Container[str]) -> None:
+    """Raise unless a model of this kind can be built again from a file: another computes something else."""
+    if kind not in known:
+        raise TypeError(f"model is a {kind}, but a checkpoint holds a TinyPrefixLM or a RotaryPrefixLM")
+
+
 def check_eval_mode(model: nn.Module) -> None:
     """Raise if `model` is in training mode."""
     if model.training:
@@ -107,12 +113,14 @@ def check_file(name: str, path: Any) -> None:
         raise FileNotFoundError(f"there is no {name} at {path}")
 
 
-def check_new_file(path: Any) -> None:
-    """Raise unless a file can be made at `path`: its folder is there."""
+def check_new_file(name: str, path: Any) -> None:
+    """Raise unless a file can be made at `path`: its folder is there, and it is none itself."""
     if not isinstance(path, Path):
-        raise TypeError(f"path must be a pathlib.Path, not {kind_of(path)}: use Path(...)")
+        raise TypeError(f"{name} must be a pathlib.Path, not {kind_of(path)}: use Path(...)")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"path is {path}, but there is no folder {path.parent}: make it first")
+        raise FileNotFoundError(f"{name} is {path}, but there is no folder {path.parent}: make it first")
+    if path.is_dir():
+        raise IsADirectoryError(f"{name} is {path}, which is a folder: name a file in it")
 
 
 def check_vocabulary_fits(symbols: int, vocab_size: int) -> None:

