@@ -34,8 +34,8 @@ from prefixlm_teach.files import written_whole
 HERE = Path(__file__).parent
 RESULTS, KEPT = HERE / "results" / "g2p", HERE / "kept"
 BATCH_SIZE = 256
-# The encoder-decoders are narrower, so that all have about as many parameters: see the results.
-WIDTHS = {"encdec-2-1": 116, "encdec-2-2": 104}
+# The encoder-decoders are narrower, so that all have about as many parameters (606,000 to 634,000).
+WIDTHS = {"encdec-2-1": 120, "encdec-2-2": 104}
 DECODERS = tuple(
     f"{mask}-{position}" for position in ("learned", "restarting", "rotary") for mask in ("causal", "prefix")
 )

@@ -131,7 +131,10 @@ def check_encoder_input(
     tokens: Any, prefix_len: Any, valid: Any, token_table: Tensor, position_table: Tensor
 ) -> None:
     """Raise unless an encoder-decoder with these embedding tables can take the rest; p is at least 1."""
-    check_model_input(tokens, prefix_len, valid, None, None, token_table, position_table)
+    check_ids("tokens", tokens, len(token_table))
+    check_same_device("tokens", tokens, "the model", token_table)
+    check_split(tokens, prefix_len, valid)
+    check_length(tokens.size(1) if valid is None else int(valid.sum(-1).max()), len(position_table))
     if bool((torch.as_tensor(prefix_len) < 1).any()):
         raise ValueError(
             "prefix_len must be at least 1 for an encoder-decoder: the last prefix token starts the decoder"

@@ -73,15 +73,21 @@ class RotaryPrefixLM(TinyPrefixLM):
     """TinyPrefixLM with rotary positions: its table of positions stays zero and is not trained.
 
     Args:
-        config: as for `TinyPrefixLM`; d / H must be even.
+        vocab_size: V, the number of token ids.
+        d_model: d, the width.
+        n_heads: H, the number of heads; d / H must be even.
+        config: the rest, as for `TinyPrefixLM`.
 
     Raises:
         TypeError, ValueError: as `TinyPrefixLM`, or d / H is odd. A call with `positions` is refused, since a
             token's column is its position here.
     """
 
-    def __init__(self, *config: Any, **named: Any) -> None:
-        super().__init__(*config, **named)
+    def __init__(
+        self, vocab_size: int, d_model: int = 128, n_heads: int = 4, *config: Any, **named: Any
+    ) -> None:
+        check_even_heads(d_model, n_heads)
+        super().__init__(vocab_size, d_model, n_heads, *config, **named)
         nn.init.zeros_(self.pos_emb.weight)
         self.pos_emb.weight.requires_grad_(False)
         for block in self.blocks:

@@ -22,7 +22,7 @@ def check_training(steps: Any, lr: Any, accumulate: Any, keep: Any, every: Any) 
 
 
 def check_archive(path: Path) -> None:
-    """Raise unless each part of the zip file in `path` has its checksum: PyTorch reads them without a look."""
+    """Raise unless each part of the zip file in `path` has its checksum, at which PyTorch does not look."""
     with zipfile.ZipFile(path) as archive:
         if archive.testzip() is not None:
             raise ValueError(f"{path} is damaged")

@@ -68,7 +68,7 @@ def check_answers(words: Any, answers: Any, listed: Container[str]) -> None:
         raise ValueError(f"there are {len(words)} words, but {len(answers)} answers")
     for word, answer in zip(words, answers, strict=True):
         if not isinstance(answer, tuple) or not all(isinstance(phoneme, str) for phoneme in answer):
-            raise TypeError(f"the answer to {word!r} must be a tuple of phonemes, not {kind_of(answer)}")
+            raise TypeError(f"answers must say {word!r} as a tuple of phonemes, not {kind_of(answer)}")
 
 
 def check_float32(model: nn.Module) -> None:

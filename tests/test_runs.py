@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from prefixlm_teach import Batch, RotaryPrefixLM, TinyPrefixLM, train
 from prefixlm_teach.runs import fingerprint
 
-STEPS, EVERY, ACCUMULATE = 240, 9, 2
+STEPS, EVERY, ACCUMULATE = 180, 9, 2
 
 # Trains and says each step; writes losses and weights when it ends.
 RUN = f"""
@@ -77,7 +77,7 @@ def kill_after(process: subprocess.Popen[str], step: int, moment: float) -> tupl
 def test_a_run_killed_again_and_again_ends_bit_for_bit_like_one_never_stopped(tmp_path: Path) -> None:
     keep, end = tmp_path / "run.pt", tmp_path / "end.pt"
     said = 0
-    for step, moment in [(EVERY + 2, 0.0), (70, 0.0037), (130, 0.0111)]:
+    for step, moment in [(EVERY + 2, 0.0), (50, 0.0037), (95, 0.0111)]:
         first, last = kill_after(start(keep, end), step, moment)
         assert first > said - EVERY, "more was lost than the last interval"
         assert said == 0 or first > 1, "it began anew"
