@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from prefixlm_teach import files
 from prefixlm_teach.files import written_whole
 
-# Writes half of the new text, says so, and waits until it is told to go on.
+# Writes half of the new text, says so, and waits until it is told to go on. It takes the module by its path,
+# so that no process has to import torch.
 WRITER = """
+import runpy
 import sys
 from pathlib import Path
-from prefixlm_teach.files import written_whole
 
 path, letter = Path(sys.argv[1]), sys.argv[2]
+written_whole = runpy.run_path(sys.argv[3])["written_whole"]
 with written_whole(path) as part, part.open("w") as file:
     file.write(letter * 50_000)
     file.flush()
@@ -30,7 +33,7 @@ with written_whole(path) as part, part.open("w") as file:
 def writer(path: Path, letter: str) -> subprocess.Popen[str]:
     """Start a process that has written half of its file, and waits."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), letter],
+        [sys.executable, "-c", WRITER, str(path), letter, files.__file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -54,6 +57,14 @@ def test_a_reader_finds_the_old_file_until_the_new_one_is_whole(path: Path) -> N
         assert path.read_text(encoding="utf-8") == "old"
     assert path.read_text(encoding="utf-8") == "new"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_whoever_has_the_old_file_open_reads_it_to_its_end(path: Path) -> None:
+    """The new one takes its place; it is not written over it."""
+    with path.open(encoding="utf-8") as reader:
+        with written_whole(path) as part:
+            part.write_text("new", encoding="utf-8")
+        assert reader.read() == "old"
 
 
 def test_a_file_that_was_not_there_is_not_there_until_it_is_whole(tmp_path: Path) -> None:
