@@ -313,6 +313,24 @@ def test_a_run_whose_loss_is_no_number_leaves_what_was_kept(tmp_path: Path) -> N
     assert np.isfinite(losses).all()
 
 
+def test_a_run_that_cannot_be_written_to_its_end_leaves_what_was_kept(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = kept.read_bytes()
+
+    def full(state: object, path: Path) -> None:
+        path.write_bytes(before[:1000])
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("prefixlm_teach.runs.torch.save", full)
+        with pytest.raises(OSError, match="the disk is full"):
+            run(kept)
+    assert kept.read_bytes() == before
+    assert list(kept.parent.iterdir()) == [kept]
+    assert run(kept)[1] == run()[1]
+
+
 def test_a_folder_in_its_place_is_named_before_a_step_is_taken(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match=r"keep is .*, which is a folder: name a file in it"):
         run(tmp_path, batches=iter([]))
