@@ -16,8 +16,8 @@ from prefixlm_teach import Batch, TinyPrefixLM, compute_prefix_lm_loss, train
 from prefixlm_teach.updates import mean_loss, target_count, update
 
 V, T = 8, 7
-# (real tokens, prefix): target counts from 0 to 6, a prefix of 0 among them
-EXAMPLES = [(7, 1), (7, 6), (3, 3), (5, 5), (6, 2), (4, 3), (7, 0), (2, 1)]
+# (real tokens, prefix): target counts from 0 to 6, a prefix of 0 and an example of no token at all among them
+EXAMPLES = [(7, 1), (7, 6), (3, 3), (5, 5), (6, 2), (4, 3), (7, 0), (0, 0), (2, 1)]
 
 
 def large(seed: int = 0) -> Batch:
