@@ -1,8 +1,9 @@
 # `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
 python = .venv/bin/python
 benchmarks = mask imports slider generation
+experiments = g2p
 
-.PHONY: lab test test-all chapters book epub pdf bench
+.PHONY: lab test test-all chapters book epub pdf bench experiments
 
 lab: .venv/read.stamp
 	@$(python) tools/lab.py $(LAB_OPTIONS)
@@ -27,6 +28,9 @@ pdf: .venv/book.stamp
 
 bench: .venv/test.stamp
 	@set -e; for name in $(benchmarks); do echo "== $$name"; $(python) benchmarks/$$name.py; done
+
+experiments: .venv/read.stamp
+	@set -e; for name in $(experiments); do echo "== $$name"; $(python) experiments/$$name.py; done
 
 .venv/%.stamp: pyproject.toml requirements.lock tools/install.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/install.sh $*

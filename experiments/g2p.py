@@ -4,8 +4,9 @@
     python experiments/g2p.py main       the comparison (2,400 steps, five seeds)
     python experiments/g2p.py sweep      depth, width and steps, one at a time (three seeds)
 
-Each run writes one JSON file to experiments/results/g2p/ when it ends; what is there already is not run
-again. A run that was killed goes on from experiments/kept/. Each uses one thread; with `--jobs 2` two run at
+Without a word it does all three, in this order: a part needs what the one before it found. Each run writes
+one JSON file to experiments/results/g2p/ when it ends; what is there already is not run again (delete it, and
+it is). A run that was killed goes on from experiments/kept/. Each uses one thread; with `--jobs 2` two run at
 a time.
 What was expected stands in experiments/EXPECTED.md, written before the first run.
 """
@@ -17,7 +18,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,12 +29,13 @@ from torch import nn
 
 from prefixlm_teach import g2p_vocabulary, pronounce, train, training_batches, words_of
 from prefixlm_teach.errors import error_rates
+from prefixlm_teach.files import written_whole
 
 HERE = Path(__file__).parent
 RESULTS, KEPT = HERE / "results" / "g2p", HERE / "kept"
 BATCH_SIZE = 256
-# The encoder-decoders are narrower, so that all have about as many parameters: see the results.
-WIDTHS = {"encdec-2-1": 116, "encdec-2-2": 104}
+# The encoder-decoders are narrower, so that all have about as many parameters (606,000 to 634,000).
+WIDTHS = {"encdec-2-1": 120, "encdec-2-2": 104}
 DECODERS = tuple(
     f"{mask}-{position}" for position in ("learned", "restarting", "rotary") for mask in ("causal", "prefix")
 )
@@ -105,31 +107,34 @@ def sweeps() -> Iterator[Run]:
 PARTS = {"tune": tuning, "main": comparison, "sweep": sweeps}
 
 
-def perform(run: Run) -> dict[str, Any]:
-    """Train and measure; goes on where a killed run was."""
+def width(run: Run) -> int:
+    """The width of a run's model."""
+    return WIDTHS.get(run.kind, run.d_model)
+
+
+def learn(
+    run: Run, *, keep: Path | None = None, watch: Callable[[list[float]], None] | None = None
+) -> tuple[nn.Module, list[float]]:
+    """Train the model of a run; return it with the loss of each step."""
     torch.set_num_threads(1)
     torch.manual_seed(run.seed)
     vocabulary = g2p_vocabulary()
-    config = {
-        "vocab_size": len(vocabulary),
-        "d_model": WIDTHS.get(run.kind, run.d_model),
-        "n_layers": run.n_layers,
-        "max_len": 64,
-    }
-    model = make_model(run.kind, **config)
-    began = time.perf_counter()
-    losses = train(
-        model,
-        training_batches(vocabulary, BATCH_SIZE, seed=run.seed),
-        steps=run.steps,
-        lr=run.lr,
-        keep=KEPT / f"{run.name}.pt",
+    model = make_model(
+        run.kind, vocab_size=len(vocabulary), d_model=width(run), n_layers=run.n_layers, max_len=64
     )
+    batches = training_batches(vocabulary, BATCH_SIZE, seed=run.seed)
+    return model, train(model, batches, steps=run.steps, lr=run.lr, keep=keep, watch=watch)
+
+
+def perform(run: Run) -> dict[str, Any]:
+    """Train and measure; goes on where a killed run was."""
+    began = time.perf_counter()
+    model, losses = learn(run, keep=KEPT / f"{run.name}.pt")
     seconds = time.perf_counter() - began
     return {
         "script": "experiments/g2p.py",
         **run._asdict(),
-        "d_model": config["d_model"],
+        "d_model": width(run),
         "batch_size": BATCH_SIZE,
         "torch": torch.__version__.partition("+")[0],
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
@@ -155,30 +160,39 @@ def perform_and_write(run: Run) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     KEPT.mkdir(exist_ok=True)
     result = perform(run)
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    with written_whole(path) as part:
+        part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     (KEPT / f"{run.name}.pt").unlink()
     print(f"{run.name}: validation {result['validation']}, {result['seconds']} s", flush=True)
 
 
 def main() -> None:
-    """Perform the runs of a part, each in a process of its own."""
+    """Perform the runs of one part, or of all, each in a process of its own."""
     parser = argparse.ArgumentParser(description="Run the pronunciation experiment.")
-    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("part", nargs="?", choices=PARTS, help="all three in their order, when left out")
     parser.add_argument("--jobs", type=int, default=1, help="how many runs at a time")
     parser.add_argument("--only", help="perform the run of this name, here")
     asked = parser.parse_args()
-    runs = list(PARTS[asked.part]())
-    if asked.only:
-        (run,) = [run for run in runs if run.name == asked.only]
-        perform_and_write(run)
-        return
+    for part in [asked.part] if asked.part else PARTS:
+        runs = list(PARTS[part]())
+        if asked.only:
+            for run in runs:
+                if run.name == asked.only:
+                    perform_and_write(run)
+        else:
+            perform_part(part, runs, asked.jobs)
+
+
+def perform_part(part: str, runs: list[Run], jobs: int) -> None:
+    """Perform what is not there yet, `jobs` runs at a time."""
     waiting = [run for run in runs if not (RESULTS / f"{run.name}.json").exists()]
-    print(f"{len(runs) - len(waiting)} of {len(runs)} runs are there.", flush=True)
+    print(f"{part}: {len(runs) - len(waiting)} of {len(runs)} runs are there.", flush=True)
 
     def in_a_process(run: Run) -> None:
-        subprocess.run([sys.executable, __file__, asked.part, "--only", run.name], check=True)
+        command = [sys.executable, __file__, part, "--only", run.name]
+        subprocess.run(command, check=True)
 
-    with ThreadPoolExecutor(asked.jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(in_a_process, waiting))
 
 

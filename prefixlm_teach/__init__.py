@@ -30,8 +30,12 @@ if TYPE_CHECKING:
         words_of,
     )
     from prefixlm_teach.decoding import decode, prefill
+    from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
+    from prefixlm_teach.errors import error_rates
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
+    from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
+    from prefixlm_teach.rotary import RotaryPrefixLM
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.sampling import choose
@@ -60,8 +64,12 @@ _LATER = {
         "words_of",
     ),
     "decoding": ("decode", "prefill"),
+    "encoder_decoder": ("TinyEncoderDecoder",),
+    "errors": ("error_rates",),
     "generation": ("generate", "generate_greedy", "pronounce"),
+    "live": ("LiveCurve",),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
+    "rotary": ("RotaryPrefixLM",),
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
@@ -77,10 +85,13 @@ __all__ = [
     "BatchExplorer",
     "Block",
     "KeyValueCache",
+    "LiveCurve",
     "LossExplorer",
     "PrefixLMAttention",
+    "RotaryPrefixLM",
     "RuleExplorer",
     "SplitExplorer",
+    "TinyEncoderDecoder",
     "TinyPrefixLM",
     "Vocabulary",
     "attention_weights",
@@ -92,6 +103,7 @@ __all__ = [
     "create_prefix_lm_mask",
     "decode",
     "describe_mask",
+    "error_rates",
     "find_leaks",
     "g2p_vocabulary",
     "generate",

@@ -10,37 +10,45 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from prefixlm_teach.data import Vocabulary
+from prefixlm_teach.files import written_whole
 from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.rotary import RotaryPrefixLM
 from prefixlm_teach.word_arguments import (
     check_file,
     check_float32,
+    check_kind,
     check_known,
     check_new_file,
     check_vocabulary_fits,
 )
 
 FOLDER = Path(__file__).with_name("weights")
+KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, RotaryPrefixLM)}
 
 
 def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, made: dict[str, Any]) -> None:
-    """Write a model's weights, its arguments and its vocabulary into one file.
+    """Write a model's weights, its arguments and its vocabulary into one file, whole or not at all.
 
     Args:
         path: the file to write.
-        model: the model.
+        model: a `TinyPrefixLM` or a `RotaryPrefixLM`.
         vocabulary: its ids.
         made: how it was made: script, seed, steps, versions, what you like.
 
     Raises:
-        TypeError: `path` is not a `pathlib.Path`, or a weight is not float32.
+        TypeError: `path` is not a `pathlib.Path`, the model is of another kind, or a weight is not float32.
         ValueError: the vocabulary has more or fewer symbols than the model has ids.
-        FileNotFoundError: the folder of `path` is not there.
+        FileNotFoundError, IsADirectoryError: the folder of `path` is not there, or `path` is one.
     """
-    check_new_file(path)
+    check_new_file("path", path)
     check_vocabulary_fits(len(vocabulary), model.vocab_size)
     check_float32(model)
-    metadata = {"config": _config_of(model), "symbols": vocabulary.symbols, "made": made}
-    save_file(model.state_dict(), path, metadata={key: json.dumps(value) for key, value in metadata.items()})
+    kind = type(model).__name__
+    check_kind(kind, KINDS)
+    config = _config_of(model)
+    metadata = {"kind": kind, "config": config, "symbols": vocabulary.symbols, "made": made}
+    with written_whole(path) as part:
+        save_file(model.state_dict(), part, {key: json.dumps(value) for key, value in metadata.items()})
 
 
 def _config_of(model: TinyPrefixLM) -> dict[str, int | float]:
@@ -78,7 +86,7 @@ def load_checkpoint(name: str | Path = "g2p_prefix") -> tuple[TinyPrefixLM, Voca
         with safe_open(name, framework="pt") as file:
             metadata = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
             weights = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
-        model = TinyPrefixLM(**metadata["config"])
+        model = KINDS[metadata.get("kind", "TinyPrefixLM")](**metadata["config"])
         model.load_state_dict(weights)
         vocabulary = Vocabulary(metadata["symbols"])
         check_vocabulary_fits(len(vocabulary), model.vocab_size)

@@ -1,4 +1,4 @@
-"""A small encoder-decoder that takes the batches of a prefix LM: it reads the prefix, writes the target.
+"""A small encoder-decoder for the batches of a prefix LM: it encodes the prefix and writes the target.
 
 The last prefix token is read by the encoder, and once more by the decoder, which it starts.
 
@@ -13,32 +13,55 @@ from torch.nn import functional as F
 
 from prefixlm_teach.arguments import check_int, check_probability
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.mask_arguments import check_encoder_input, check_heads
+from prefixlm_teach.mask_arguments import (
+    check_cross_mask,
+    check_encoder_input,
+    check_heads,
+    check_hidden,
+    check_mask_fits,
+    check_memory,
+)
 from prefixlm_teach.model import Block
 
 
 class CrossAttention(PrefixLMAttention):
-    """Attention whose queries come from one sequence, and whose keys and values come from another."""
+    """Attention whose queries come from one sequence, and whose keys and values come from another.
+
+    Args and errors: as `PrefixLMAttention`.
+    """
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor | None = None) -> Tensor:
         """Mix the tokens of `memory` into those of `x`; without `memory`, as `PrefixLMAttention`.
 
         Args:
-            x: (B, T, d), what the queries are made from.
-            mask: booleans, (B, 1, T, S), True = may attend.
-            memory: (B, S, d), what the keys and values are made from.
+            x: (B, T, d) floats, what the queries are made from.
+            mask: booleans, (T, S) or (B, 1, T, S), True = may attend.
+            memory: (B, S, d) floats, what the keys and values are made from.
+
+        Returns:
+            (B, T, d). A query that may see nothing gets the output bias alone.
+
+        Raises:
+            TypeError: `mask` is not boolean, or `x` or `memory` has another dtype than the layer.
+            ValueError: a shape or a device does not fit.
         """
+        check_hidden("x", x, self.q_proj.weight)
         source = x if memory is None else memory
+        check_memory(source, x, self.k_proj.weight)
+        check_cross_mask("mask", mask, x, source)
         q = self.split_heads(self.q_proj(x))  # (B, H, T, d_head)
         k = self.split_heads(self.k_proj(source))  # (B, H, S, d_head)
         v = self.split_heads(self.v_proj(source))
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        out: Tensor = self.out_proj(mixed.transpose(1, 2).flatten(2))
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, T, d_head)
+        out: Tensor = self.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, T, d)
         return out
 
 
 class DecoderBlock(Block):
-    """A block that looks into the encoder's output between attention and feed-forward."""
+    """A block that looks into the encoder's output between attention and feed-forward.
+
+    Args and errors: as `Block`.
+    """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
         super().__init__(d_model, n_heads, dropout)
@@ -46,7 +69,21 @@ class DecoderBlock(Block):
         self.cross = CrossAttention(d_model, n_heads)
 
     def decode(self, h: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Return (B, T, d) from `h` (B, T, d) and the encoder's (B, S, d)."""
+        """Return (B, T, d) from what the block below and the encoder found.
+
+        Args:
+            h: (B, T, d) floats.
+            mask: booleans, (T, T) or (B, 1, T, T), True = may attend.
+            memory: (B, S, d) floats, the encoder's.
+            memory_mask: booleans, (T, S) or (B, 1, T, S), True = may attend.
+
+        Raises:
+            TypeError, ValueError: a kind, shape, dtype or device does not fit.
+        """
+        check_hidden("h", h, self.attn_norm.weight)
+        check_mask_fits(mask, h)
+        check_memory(memory, h, self.cross_norm.weight)
+        check_cross_mask("memory_mask", memory_mask, h, memory)
         h = h + self.attn(self.attn_norm(h), mask)
         h = h + self.cross(self.cross_norm(h), memory_mask, memory)
         h = h + self.ff(self.ff_norm(h))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from prefixlm_teach.arguments import (
+    check_has_values,
     check_ids,
     check_int,
     check_length,
@@ -18,14 +19,14 @@ from prefixlm_teach.arguments import (
 )
 
 
-def check_bool(mask: Any) -> None:
-    """Raise unless `mask` is a tensor of booleans."""
+def check_bool(mask: Any, name: str = "mask") -> None:
+    """Raise unless `mask`, known as `name`, is a tensor of booleans."""
     if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a tensor of booleans, not {kind_of(mask)}")
+        raise TypeError(f"{name} must be a tensor of booleans, not {kind_of(mask)}")
     if mask.dtype != torch.bool:
         raise TypeError(
-            f"mask must be boolean (True = may attend), not {mask.dtype}. A 0/1 float mask would be added to "
-            "the scores and hide nothing: use mask.bool(), or mask == 0 for one made of 0 and -inf"
+            f"{name} must be boolean (True = may attend), not {mask.dtype}. A 0/1 float mask would be added "
+            f"to the scores and hide nothing: use {name}.bool(), or {name} == 0 for one made of 0 and -inf"
         )
 
 
@@ -103,17 +104,59 @@ def check_even_heads(d_model: Any, n_heads: Any) -> None:
     """Raise unless each of the equal heads has an even number of numbers, which rotate in pairs."""
     check_heads(d_model, n_heads)
     if d_model // n_heads % 2:
-        raise ValueError(f"rotary positions turn pairs of numbers: a head of {d_model // n_heads} is odd")
+        raise ValueError(
+            f"rotary positions turn pairs of numbers, but d_model {d_model} in {n_heads} heads (n_heads) "
+            f"gives a head {d_model // n_heads} numbers, which is odd"
+        )
+
+
+def check_even_vectors(x: Any) -> None:
+    """Raise unless `x` is a floating (..., T, d_head) tensor whose vectors can be cut into pairs."""
+    _check_vectors("x", x)
+    check_has_values("x", x)
+    if x.shape[-1] % 2:
+        raise ValueError(f"x has vectors of {x.shape[-1]} numbers, but rotary positions turn pairs of them")
+
+
+def check_no_positions(positions: Any) -> None:
+    """Raise if `positions` are passed to a model whose positions are the columns themselves."""
+    if positions is not None:
+        raise ValueError(
+            "positions cannot be passed to a model with rotary positions, where a token's column is its "
+            "position: leave positions out"
+        )
 
 
 def check_encoder_input(
     tokens: Any, prefix_len: Any, valid: Any, token_table: Tensor, position_table: Tensor
 ) -> None:
     """Raise unless an encoder-decoder with these embedding tables can take the rest; p is at least 1."""
-    check_model_input(tokens, prefix_len, valid, None, None, token_table, position_table)
+    check_ids("tokens", tokens, len(token_table))
+    check_same_device("tokens", tokens, "the model", token_table)
+    check_split(tokens, prefix_len, valid)
+    check_length(tokens.size(1) if valid is None else int(valid.sum(-1).max()), len(position_table))
     if bool((torch.as_tensor(prefix_len) < 1).any()):
         raise ValueError(
             "prefix_len must be at least 1 for an encoder-decoder: the last prefix token starts the decoder"
+        )
+
+
+def check_memory(memory: Any, x: Tensor, weight: Tensor) -> None:
+    """Raise unless `memory` is (B, S, d) for the examples of `x` (B, T, d), which passed `check_hidden`."""
+    check_hidden("memory", memory, weight)
+    if len(memory) != len(x):
+        raise ValueError(f"memory is for {len(memory)} examples, but there are {len(x)}")
+
+
+def check_cross_mask(name: str, mask: Any, x: Tensor, memory: Tensor) -> None:
+    """Raise unless `mask`, known as `name`, is boolean and says what each token of `x` sees of `memory`."""
+    check_bool(mask, name)
+    check_same_device(name, mask, "the input", x)
+    wanted = (len(x), 1, x.size(1), memory.size(1))  # (B, 1, T, S)
+    if mask.shape not in (wanted, wanted[2:], (1, *wanted[1:])):
+        raise ValueError(
+            f"{name} is {tuple(mask.shape)}, but {x.size(1)} tokens that look at {memory.size(1)}, in "
+            f"{len(x)} examples, need {wanted[2:]} or {wanted}"
         )
 
 

@@ -15,7 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.mask_arguments import check_even_heads
+from prefixlm_teach.mask_arguments import (
+    check_even_heads,
+    check_even_vectors,
+    check_hidden,
+    check_no_positions,
+)
 from prefixlm_teach.model import Block, TinyPrefixLM
 
 
@@ -28,7 +33,11 @@ def rotate(x: Tensor, positions: Tensor | None = None) -> Tensor:
 
     Returns:
         The same shape and dtype; the length of a vector stays what it was.
+
+    Raises:
+        TypeError, ValueError: `x` is no floating (..., T, d_head) tensor, or d_head is odd.
     """
+    check_even_vectors(x)
     if positions is None:
         positions = torch.arange(x.size(-2), device=x.device)
     half = x.size(-1) // 2
@@ -46,6 +55,9 @@ class RotaryLinear(nn.Linear):
     Args:
         d_model: d, the width.
         n_heads: H; d / H must be even.
+
+    Raises:
+        TypeError, ValueError: a size is no whole number of at least 1, H does not divide d, or d / H is odd.
     """
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -54,7 +66,11 @@ class RotaryLinear(nn.Linear):
         self.n_heads = n_heads
 
     def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
-        """Return (B, T, d) from (B, T, d); `positions` (B, T), if they are not simply the columns."""
+        """Return (B, T, d) from `x` (B, T, d), floats of the layer's dtype.
+
+        `positions` is (B, T), where they are not simply the columns.
+        """
+        check_hidden("x", x, self.weight)
         y = super().forward(x)
         heads = y.view(*y.shape[:2], self.n_heads, -1).transpose(1, 2)  # (B, H, T, d_head)
         at = None if positions is None else positions[:, None]  # (B, 1, T): the same for all heads
@@ -65,11 +81,21 @@ class RotaryPrefixLM(TinyPrefixLM):
     """TinyPrefixLM with rotary positions: its table of positions stays zero and is not trained.
 
     Args:
-        config: as for `TinyPrefixLM`; d / H must be even.
+        vocab_size: V, the number of token ids.
+        d_model: d, the width.
+        n_heads: H, the number of heads; d / H must be even.
+        config: the rest, as for `TinyPrefixLM`.
+
+    Raises:
+        TypeError, ValueError: as `TinyPrefixLM`, or d / H is odd. A call with `positions` is refused, since a
+            token's column is its position here.
     """
 
-    def __init__(self, *config: Any, **named: Any) -> None:
-        super().__init__(*config, **named)
+    def __init__(
+        self, vocab_size: int, d_model: int = 128, n_heads: int = 4, *config: Any, **named: Any
+    ) -> None:
+        check_even_heads(d_model, n_heads)
+        super().__init__(vocab_size, d_model, n_heads, *config, **named)
         nn.init.zeros_(self.pos_emb.weight)
         self.pos_emb.weight.requires_grad_(False)
         for block in self.blocks:
@@ -77,3 +103,7 @@ class RotaryPrefixLM(TinyPrefixLM):
             attn: PrefixLMAttention = block.attn
             attn.q_proj = RotaryLinear(attn.d_model, attn.n_heads)
             attn.k_proj = RotaryLinear(attn.d_model, attn.n_heads)
+
+    def _embed(self, tokens: Tensor, valid: Tensor | None, positions: Tensor | None) -> Tensor:
+        check_no_positions(positions)
+        return super()._embed(tokens, valid, None)

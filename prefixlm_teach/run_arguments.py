@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +18,44 @@ def check_training(steps: Any, lr: Any, accumulate: Any, keep: Any, every: Any) 
     check_int("accumulate", accumulate, minimum=1)
     check_int("every", every, minimum=1)
     if keep is not None:
-        check_new_file(keep)
+        check_new_file("keep", keep)
+
+
+def check_archive(path: Path) -> None:
+    """Raise unless each part of the zip file in `path` has its checksum, at which PyTorch does not look."""
+    with zipfile.ZipFile(path) as archive:
+        if archive.testzip() is not None:
+            raise ValueError(f"{path} is damaged")
 
 
 def check_same_run(path: Path, kept: dict[str, Any], asked: dict[str, Any]) -> None:
     """Raise if the run in `path` was asked for something else than this one."""
-    if not isinstance(kept, dict):
-        raise ValueError(f"{path} is no run that train kept: delete it to begin anew")
     for name, value in asked.items():
-        if kept.get(name) != value:
+        if kept[name] != value:
             raise ValueError(
-                f"{path} holds a run with {name}={kept.get(name)}, and this one has {name}={value}: "
+                f"{path} holds a run with {name}={kept[name]}, and this one has {name}={value}: "
                 "delete it to begin anew, or ask for what it was"
             )
+
+
+def check_same_batches(path: Path, kept: str, found: str, step: int) -> None:
+    """Raise if the batches of the last step kept are not those that are found in its place now."""
+    if kept != found:
+        raise ValueError(
+            f"{path} holds a run on other batches: step {step} was not taken on those that are there now. "
+            "Give it the batches that it had, from the first on, or delete it to begin anew"
+        )
+
+
+def check_same_loss(path: Path, kept: float, found: float) -> None:
+    """Raise if a model with the weights kept has another loss than when they were: it computes otherwise."""
+    if not math.isclose(
+        kept, found, rel_tol=1e-3, abs_tol=1e-4
+    ):  # another machine rounds otherwise, and no more
+        raise ValueError(
+            f"{path} holds a run of another model: with the weights in it, the loss of its last batches was "
+            f"{kept:.4f}, now it is {found:.4f}. Give it the model that it had, or delete it to begin anew"
+        )
 
 
 def check_enough(found: int, wanted: int, steps_done: int, steps: int) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 
 from torch import nn
-from torch.optim import AdamW, Optimizer
-from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import OneCycleLR
 from tqdm import tqdm
 
 from prefixlm_teach.arguments import check_finite_loss
 from prefixlm_teach.data import Batch
-from prefixlm_teach.loss import compute_prefix_lm_loss
 from prefixlm_teach.run_arguments import check_enough, check_training, check_watch
 from prefixlm_teach.runs import load_run, save_run
+from prefixlm_teach.updates import update
 
 
 def train(
@@ -37,15 +37,16 @@ def train(
 
     Args:
         model: called as `model(tokens, prefix_len, valid=valid)`, as `TinyPrefixLM` is.
-        batches: at least `steps * accumulate` batches.
+        batches: at least `steps * accumulate` batches, from the first step on, even for a run that goes on.
         steps: the number of updates, at least 20: the learning rate has to rise and to fall.
         lr: the highest learning rate.
         accumulate: how many batches make one update. Each target token counts the same, whichever batch it
             is in, so that the update is that of one large batch.
         keep: a file in which the run is kept every `every` steps and at its end. If it is there, the run goes
-            on from it; with the same batches, and on the same machine, it ends as if it had never stopped.
-        every: how many steps may be lost when the process is killed.
-        watch: called after each step with the losses so far, as `LiveCurve` is.
+            on from it, whatever weights `model` has; on the same machine it ends as if it had never stopped.
+            Give each run a file of its own: one of another model, or on other batches, is refused.
+        every: how many steps at most are lost when the process is killed.
+        watch: called after each step with the losses so far, as a `LiveCurve` is.
         progress: show a progress bar, with the loss and how many tokens a second are read.
 
     Returns:
@@ -55,19 +56,19 @@ def train(
         TypeError: a number is no number, `keep` no path, or `watch` cannot be called.
         ValueError: a number is too small, `batches` runs out, a loss is not finite, or the file holds
             another run.
-        FileNotFoundError: the folder of `keep` is not there.
+        FileNotFoundError, IsADirectoryError: the folder of `keep` is not there, or `keep` is one.
     """
     check_training(steps, lr, accumulate, keep, every)
     check_watch(watch)
+    steps, lr, accumulate = int(steps), float(lr), int(accumulate)  # a file holds no NumPy numbers
     optimizer = AdamW(model.parameters(), lr=lr, weight_decay=0.01)
     schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=steps, pct_start=0.1)
     asked = {"steps": steps, "lr": lr, "accumulate": accumulate}
     losses: list[float] = []
+    stream = iter(batches)
     if keep is not None and keep.exists():
-        losses = load_run(keep, model, optimizer, schedule, asked)
-    stream = islice(batches, len(losses) * accumulate, None)
+        losses = load_run(keep, model, optimizer, schedule, stream, asked)
     read, began = 0, time.perf_counter()
-    model.train()
     with tqdm(initial=len(losses), total=steps, disable=not progress, unit="step") as bar:
         while len(losses) < steps:
             together = list(islice(stream, accumulate))
@@ -79,37 +80,8 @@ def train(
             bar.set_postfix_str(f"loss={losses[-1]:.2f}, {rate:,.0f} tokens/s", refresh=False)
             bar.update()
             if keep is not None and (len(losses) % every == 0 or len(losses) == steps):
-                save_run(keep, model, optimizer, schedule, losses, asked)
+                save_run(keep, model, optimizer, schedule, losses, together, asked)
             if watch is not None:
                 watch(losses)
     model.eval()
     return losses
-
-
-def update(model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, schedule: LRScheduler) -> float:
-    """Take one step on several batches as if they were one, and return their mean loss.
-
-    The mean over all target tokens is not the mean of the batches' means, where these have unlike numbers
-    of targets: each batch counts by its share of them.
-    """
-    counts = [target_count(batch) for batch in together]
-    optimizer.zero_grad()
-    loss = 0.0
-    for batch, count in zip(together, counts, strict=True):
-        if len(together) > 1 and count == 0:
-            continue
-        logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
-        mean = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid)
-        part = mean * (count / max(sum(counts), 1))
-        part.backward()
-        loss += part.item()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    schedule.step()
-    return loss
-
-
-def target_count(batch: Batch) -> int:
-    """Return how many tokens of a batch are scored."""
-    first = batch.prefix_len.clamp(min=1)  # (B,): nothing predicts the first token
-    return int((batch.valid.sum(-1) - first).clamp(min=0).sum())

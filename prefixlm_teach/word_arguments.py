@@ -68,7 +68,7 @@ def check_answers(words: Any, answers: Any, listed: Container[str]) -> None:
         raise ValueError(f"there are {len(words)} words, but {len(answers)} answers")
     for word, answer in zip(words, answers, strict=True):
         if not isinstance(answer, tuple) or not all(isinstance(phoneme, str) for phoneme in answer):
-            raise TypeError(f"the answer to {word!r} must be a tuple of phonemes, not {kind_of(answer)}")
+            raise TypeError(f"answers must say {word!r} as a tuple of phonemes, not {kind_of(answer)}")
 
 
 def check_float32(model: nn.Module) -> None:
@@ -78,6 +78,12 @@ def check_float32(model: nn.Module) -> None:
             raise TypeError(
                 f"model holds {name} in {weight.dtype}, but a file holds float32: use model.float()"
             )
+
+
+def check_kind(kind: str, known: Container[str]) -> None:
+    """Raise unless a model of this kind can be built again from a file: another computes something else."""
+    if kind not in known:
+        raise TypeError(f"model is a {kind}, but a checkpoint holds a TinyPrefixLM or a RotaryPrefixLM")
 
 
 def check_eval_mode(model: nn.Module) -> None:
@@ -112,12 +118,14 @@ def check_file(name: str, path: Any) -> None:
         raise FileNotFoundError(f"there is no {name} at {path}")
 
 
-def check_new_file(path: Any) -> None:
-    """Raise unless a file can be made at `path`: its folder is there."""
+def check_new_file(name: str, path: Any) -> None:
+    """Raise unless a file can be made at `path`: its folder is there, and it is none itself."""
     if not isinstance(path, Path):
-        raise TypeError(f"path must be a pathlib.Path, not {kind_of(path)}: use Path(...)")
+        raise TypeError(f"{name} must be a pathlib.Path, not {kind_of(path)}: use Path(...)")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"path is {path}, but there is no folder {path.parent}: make it first")
+        raise FileNotFoundError(f"{name} is {path}, but there is no folder {path.parent}: make it first")
+    if path.is_dir():
+        raise IsADirectoryError(f"{name} is {path}, which is a folder: name a file in it")
 
 
 def check_vocabulary_fits(symbols: int, vocab_size: int) -> None:

@@ -188,7 +188,41 @@ HIDDEN = [
     Wrong("double", X.double(), "is torch.float64, but the layer is torch.float32"),
     Wrong("meta", X.to("meta"), "meta"),
 ]
+MEMORY = torch.zeros(B, 3, D)  # another sequence of S = 3
+OTHER_HIDDEN = [
+    Wrong("list", MEMORY.tolist(), r"must be a \(B, T, d\) tensor"),
+    Wrong("ids", MEMORY.long(), "must be floating point"),
+    Wrong("two dimensions", MEMORY[0], r"must be \(B, T, 8\), not \(3, 8\)"),
+    Wrong("other width", MEMORY[..., 1:], r"must be \(B, T, 8\), not \(2, 3, 7\)"),
+    Wrong("no tokens", MEMORY[:, :0], "is empty"),
+    Wrong("other batch", MEMORY[:1], "is for 1 examples, but there are 2"),
+    Wrong("double", MEMORY.double(), "is torch.float64, but the layer is torch.float32"),
+    Wrong("meta", MEMORY.to("meta"), "meta"),
+]
+CROSS_MASK = torch.ones(B, 1, T, 3, dtype=torch.bool)
+CROSS_MASKS = [
+    Wrong("None", None, "must be a tensor of booleans"),
+    Wrong("list", CROSS_MASK.tolist(), "must be a tensor of booleans"),
+    Wrong("0/1 floats", CROSS_MASK.float(), "0/1 float mask would be added to the scores and hide nothing"),
+    Wrong("ints", CROSS_MASK.long(), "must be boolean"),
+    Wrong("one dimension", CROSS_MASK[0, 0, 0], r"need \(5, 3\) or \(2, 1, 5, 3\)"),
+    Wrong("(B, T, S)", CROSS_MASK[:, 0], r"need \(5, 3\) or \(2, 1, 5, 3\)"),
+    Wrong("a mask per head", CROSS_MASK.expand(B, H, T, 3), r"need \(5, 3\) or \(2, 1, 5, 3\)"),
+    Wrong("rows and columns exchanged", CROSS_MASK.mT, r"need \(5, 3\) or \(2, 1, 5, 3\)"),
+    Wrong("one row for all", CROSS_MASK[:, :, :1], r"need \(5, 3\) or \(2, 1, 5, 3\)"),
+    Wrong("three for two", CROSS_MASK[:1].expand(3, 1, T, 3), r"need \(5, 3\) or \(2, 1, 5, 3\)"),
+    Wrong("meta", CROSS_MASK.to("meta"), "meta"),
+]
 Q = torch.zeros(B, H, T, 4)
+TURNED = [
+    Wrong("None", None, r"must be a \(\.\.\., T, d_head\) tensor"),
+    Wrong("list", Q.tolist(), r"must be a \(\.\.\., T, d_head\) tensor"),
+    Wrong("ints", Q.long(), "must be floating point"),
+    Wrong("one dimension", Q[0, 0, 0], r"must be \(\.\.\., T, d_head\), not \(4,\)"),
+    Wrong("empty", Q[:0], "is empty"),
+    Wrong("odd", Q[..., 1:], "has vectors of 3 numbers, but rotary positions turn pairs"),
+    Wrong("meta", Q.to("meta"), "meta"),
+]
 
 
 def vectors(fits: str) -> list[Wrong]:
@@ -228,6 +262,30 @@ PAIRS = [
     Wrong("phonemes in one string", [("cat", "K AE T")], "must say 'cat' as a tuple of phonemes"),
 ]
 SPLIT = [Wrong(str(x), x, "unknown split") for x in ("dev", None, 0, ["train"])]
+SAID = [("K", "AE", "T")]
+ANSWERS = [
+    Wrong("None", None, "must be a list of tuples of phonemes"),
+    Wrong("one string", "K AE T", "must be a list of tuples of phonemes"),
+    Wrong("a generator", iter(SAID), "must be a list of tuples of phonemes"),
+    Wrong("none", [], "there are 1 words, but 0 answers"),
+    Wrong("two for one", SAID * 2, "there are 1 words, but 2 answers"),
+    Wrong("a string for a tuple", ["K AE T"], r"answers must say 'cat' as a tuple of phonemes, not str"),
+    Wrong(
+        "a list for a tuple", [["K", "AE", "T"]], "answers must say 'cat' as a tuple of phonemes, not list"
+    ),
+    Wrong("ids for phonemes", [(1, 2)], "answers must say 'cat' as a tuple of phonemes, not tuple"),
+]
+KEEP = [
+    Wrong("a string", "run.pt", r"must be a pathlib.Path, not str \('run.pt'\): use Path"),
+    Wrong("bool", True, "must be a pathlib.Path"),
+]
+WATCH = [Wrong(str(x), x, "must be called with the list of losses, not") for x in (3, True, "print", [])]
+EVEN_HEADS = [Wrong("odd", 8, "8 heads .* gives a head 1 numbers, which is odd")]
+EVEN_WIDTH = [Wrong("odd", 6, "6 in 2 heads .* gives a head 3 numbers, which is odd")]
+AT_LEAST_ONE = [
+    Wrong("none", 0, "must be at least 1 for an encoder-decoder"),
+    Wrong("none of one", torch.tensor([2, 0]), "must be at least 1 for an encoder-decoder"),
+]
 HEADS = [*count(1), Wrong("does not divide", 3, "8 cannot be cut into 3 equal heads")]
 WIDTH = [*count(1), Wrong("is not divided", 7, "7 cannot be cut into 2 equal heads")]
 DROPOUT = number("must be at least 0 and below 1", -0.1, 1, 1.5, float("nan"))

