@@ -24,7 +24,7 @@ class Column(NamedTuple):
 
 def highest_of(no_idea: int) -> float:
     """The loss that a bar of full length stands for: twice that of a model with no idea among V tokens."""
-    return max(2 * math.log(no_idea), 1.0)
+    return max(2 * math.log(no_idea), 0.01)
 
 
 def _left(tokens: Sequence[str]) -> float:

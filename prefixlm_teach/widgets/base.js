@@ -31,10 +31,52 @@ const sizeOf = (n) => ({ "data-size": n > LABELLED ? "many" : n > 12 ? "some" : 
 const wholeOf = (value, last) => Math.min(last, Math.max(0, Math.round(Number(value)) || 0));
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
+const TURNING = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"; // they change the direction of what follows
+const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
 /** How a token is written on a label: control characters made visible. CSS cuts what is too long. */
 function shown(token) {
   const visible = { "\n": "↵", "\t": "⇥" };
-  return token.replace(/\p{Cc}/gu, (c) => visible[c] ?? "·");
+  return token.replace(new RegExp(`[\\p{Cc}${TURNING}]`, "gu"), (c) => visible[c] ?? "·");
+}
+
+/** A token in a sentence: in quotes, and so that it turns nothing around it when it is written from the right. */
+function quoted(token) {
+  const text = shown(token);
+  return FROM_THE_RIGHT.test(text) ? `“\u2068${text}\u2069”` : `“${text}”`;
+}
+
+/** Tell the model what is really shown, where it holds something that cannot be. */
+function settle(model, trait, value) {
+  if (JSON.stringify(model.get(trait)) === JSON.stringify(value)) return;
+  model.set(trait, value);
+  model.save_changes();
+}
+
+/** What a screen reader is told, once it has stood still for a moment: not each step of a slider on its way. */
+function makeVoice() {
+  const element = make("span", { class: "plx-hidden", "aria-live": "polite" });
+  let timer;
+  return {
+    element,
+    say(words) {
+      clearTimeout(timer);
+      timer = setTimeout(() => { element.textContent = words; }, 600);
+    },
+  };
+}
+
+/** A sentence that changes; it is seen at once, and spoken by the voice unless it is the first. */
+function makeSentence(name, voice) {
+  const element = make("p", { class: name });
+  return {
+    element,
+    set(words) {
+      if (element.textContent === words) return;
+      if (element.textContent) voice.say(words);
+      element.textContent = words;
+    },
+  };
 }
 
 /** A slider on a row of its own; `set` moves it and says its value in figures and in words. */

@@ -54,8 +54,8 @@ class Explorer(anywidget.AnyWidget):
 
     A subclass gives its `name`, the shared `parts` it is made of, its traits, and the method `picture`; its
     own JavaScript is in <name>.js, and its own style, if it needs one, in <name>.css. The widget's id follows
-    from how many explorers the session has made before, so that running a chapter again in a fresh kernel
-    changes no byte of it.
+    from what it shows and from how many explorers the session has made before: running a chapter again in a
+    fresh kernel changes no byte of it, and a cell that was not run again finds no other cell's explorer.
     """
 
     name: ClassVar[str]
@@ -74,9 +74,18 @@ class Explorer(anywidget.AnyWidget):
         return ("base", *cls.parts, cls.name)
 
     def __init__(self, **traits: Any) -> None:
-        number = next(_numbers)
-        layout = ipywidgets.Layout(model_id=_id_of("layout", number))
-        super().__init__(model_id=_id_of(self.name, number), layout=layout, **traits)
+        fixed = {name: getattr(self, name) for name in self.traits(sync=True) if self._is_fixed(name)}
+        what = f"{next(_numbers)}/{sorted(fixed.items())}/{sorted(traits.items())}"
+        layout = ipywidgets.Layout(model_id=_id_of("layout", what))
+        super().__init__(model_id=_id_of(self.name, what), layout=layout, **traits)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what the browser says of the values; what is read only stays as it is."""
+        super().set_state({name: value for name, value in sync_data.items() if not self._is_fixed(name)})
+
+    def _is_fixed(self, name: str) -> bool:
+        trait = self.traits().get(name)
+        return trait is not None and trait.read_only
 
     def picture(self) -> Picture:
         """Draw the explorer as it stands: a PNG, with a description as its alternative text."""
@@ -105,5 +114,5 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _id_of(part: str, number: int) -> str:
-    return uuid5(NAMESPACE_URL, f"prefixlm_teach/{part}/{number}").hex
+def _id_of(part: str, what: str) -> str:
+    return uuid5(NAMESPACE_URL, f"prefixlm_teach/{part}/{what}").hex

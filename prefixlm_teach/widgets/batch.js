@@ -50,8 +50,8 @@ function render({ model, el }) {
   const sides = makePresets("Padding", [["Padding right", "right"], ["Padding left", "left"]], set("side"));
   const lenders = makePresets("One int for all",
     [["Each its own p", null], ...examples.map((_, b) => [`Example ${b}’s p for all`, b])], set("borrowed"));
-  const readout = make("p", { class: "plx-readout plx-batch-readout", "aria-live": "polite" });
-  let asked = null; // the panel whose row was chosen last
+  const voice = makeVoice();
+  const readout = makeSentence("plx-readout plx-batch-readout", voice);
 
   const panels = examples.map((tokens, b) => {
     const slider = makeSlider(`Example ${b}: p`, tokens.length, (p) =>
@@ -64,18 +64,17 @@ function render({ model, el }) {
         slider.element, place, counts.element),
       /** Build the grid anew: where the pads stand has changed. */
       build() {
+        const [old, was] = [panel.grid, panel.example];
+        const focused = old?.hasFocus;
         panel.example = layOut(tokens, seqLen, side());
         panel.grid = makeGrid(panel.example.names, ["past", "opened", "blocked", "padding", "leaked", "lost"], {
           label: `Rows of example ${b}: what each token sees`,
-          onRow(q) {
-            if (q !== null && asked !== panel) {
-              asked?.grid.clear();
-              asked = panel;
-            }
-            read();
-          },
+          onRow: () => read(),
+          onKeep: () => panels.filter((each) => each !== panel).forEach((each) => each.grid.clear()),
         });
         place.replaceChildren(panel.grid.element);
+        const t = old?.kept == null ? null : old.kept - was.first; // the same token is kept, unless it was a pad
+        if (t !== null && t >= 0 && t < was.n) panel.grid.keep(t + panel.example.first, focused);
       },
     };
     return panel;
@@ -84,13 +83,13 @@ function render({ model, el }) {
   /** Say what stands on show, or what the chosen row sees. */
   function read() {
     const [ps, from] = [prefixes(), lender()];
-    const panel = asked?.grid.row === null ? null : asked;
+    if (panels.some(({ grid }) => grid === null)) return; // they are being built
+    const panel = panels.find(({ grid }) => grid.isPointedAt) ?? panels.find(({ grid }) => grid.row !== null) ?? null;
     panels.forEach((each, b) => {
       const given = from === null ? ps[b] : Math.min(ps[from], each.example.n);
       each.grid.mark(each === panel ? (k) => maySee(each.example, each.grid.row, k, given) : null);
     });
-    const words = panel === null ? sayBatch(ps, from) : sayRow(panel, ps, from);
-    if (readout.textContent !== words) readout.textContent = words;
+    readout.set(panel === null ? sayBatch(ps, from) : sayRow(panel, ps, from));
   }
 
   function sayBatch(ps, from) {
@@ -105,7 +104,7 @@ function render({ model, el }) {
     const [{ example, grid: { row: q } }, n] = [panel, seqLen];
     const given = from === null ? ps[b] : Math.min(ps[from], example.n);
     const kind = (k) => kindInBatch(example, q, k, ps[b], given);
-    const said = [`Example ${b}, row ${q}, “${shown(example.names[q])}”, may see ${sayColumns(n, (k) => maySee(example, q, k, ps[b]))}.`];
+    const said = [`Example ${b}, row ${q}, ${quoted(example.names[q])}, may see ${sayColumns(n, (k) => maySee(example, q, k, ps[b]))}.`];
     if (times(n, kind).includes("leaked")) said.push(`The int shows it ${sayColumns(n, (k) => kind(k) === "leaked")} as well.`);
     if (times(n, kind).includes("lost")) said.push(`The int hides ${sayColumns(n, (k) => kind(k) === "lost")}.`);
     if (!isReal(example, q)) said.push("It is a pad: nobody reads it.");
@@ -114,6 +113,7 @@ function render({ model, el }) {
 
   const draw = () => {
     const [ps, from] = [prefixes(), lender()];
+    settle(model, "prefix_lens", ps);
     sides.set(side());
     lenders.set(from);
     panels.forEach(({ slider, counts, grid, example }, b) => {
@@ -137,7 +137,8 @@ function render({ model, el }) {
 
   el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Prefix LM batch explorer" },
     make("div", { class: "plx-controls" }, lenders.element, sides.element),
-    readout,
+    readout.element,
+    voice.element,
     make("div", { class: "plx-batch" }, ...panels.map((panel) => panel.element)),
     makeLegend([["past", "past: key at or before the query"], ["opened", "opened by the prefix"],
       ["blocked", "blocked"], ["padding", "padding: closed to all"],

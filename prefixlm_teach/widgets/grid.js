@@ -49,9 +49,9 @@ function makeCells(kind) {
  * Make a grid of n x n cells for n tokens.
  *
  * kinds: the kinds of cell: those of the stylesheet ("plx-cell-<kind>"), or "shade-<percent>".
- * onRow(q): called when a row is chosen, or with null when none is.
+ * onRow(q): called when a row is chosen, or with null when none is. onKeep(): when one is clicked or walked to.
  */
-function makeGrid(tokens, kinds, { label, onRow }) {
+function makeGrid(tokens, kinds, { label, onRow, onKeep = () => {} }) {
   const n = tokens.length;
   const paths = kinds.map(makeCells);
   const hatches = kinds.filter((kind) => kind in HATCHED).map((kind) => [kind, unique()]);
@@ -86,6 +86,7 @@ function makeGrid(tokens, kinds, { label, onRow }) {
 
   let kept = null; // the row that was clicked or walked to last: it stays while other controls are used
   let chosen = null; // that row, or the one that is pointed at
+  let pointed = false;
   const choose = (q) => {
     if (q === chosen) return;
     if (chosen !== null) rows[chosen].setAttribute("aria-selected", "false");
@@ -102,19 +103,27 @@ function makeGrid(tokens, kinds, { label, onRow }) {
     return Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
   };
   for (const part of [svg, list]) {
-    part.addEventListener("pointermove", (event) => choose(rowAt(event)));
-    part.addEventListener("pointerleave", () => choose(kept));
+    part.addEventListener("pointermove", (event) => {
+      pointed = true;
+      choose(rowAt(event));
+    });
+    part.addEventListener("pointerleave", () => {
+      pointed = false;
+      choose(kept);
+    });
   }
   svg.addEventListener("click", (event) => rows[rowAt(event)].focus({ preventScroll: true }));
   list.addEventListener("focusin", (event) => {
     kept = rows.indexOf(event.target.closest(".plx-row"));
     rows.forEach((row, q) => row.setAttribute("tabindex", q === kept ? 0 : -1));
+    onKeep();
     choose(kept);
   });
   list.addEventListener("keydown", (event) => {
+    const at = rows.indexOf(event.target.closest(".plx-row"));
     const target = {
-      ArrowDown: kept + 1, ArrowUp: kept - 1, Home: 0, End: n - 1,
-      PageDown: Math.min(n - 1, kept + 8), PageUp: Math.max(0, kept - 8),
+      ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: n - 1,
+      PageDown: Math.min(n - 1, at + 8), PageUp: Math.max(0, at - 8),
     }[event.key];
     if (target === undefined) return;
     event.preventDefault();
@@ -134,6 +143,16 @@ function makeGrid(tokens, kinds, { label, onRow }) {
       columns.forEach((column, k) => column.classList.toggle("plx-seen", isSeen !== null && isSeen(k)));
     },
     get row() { return chosen; },
+    get kept() { return kept; },
+    get isPointedAt() { return pointed; },
+    get hasFocus() { return list.contains(document.activeElement); },
+    /** Keep a row, and put the focus there if asked. */
+    keep(q, focus) {
+      kept = q;
+      rows.forEach((row, r) => row.setAttribute("tabindex", r === (q ?? 0) ? 0 : -1));
+      if (focus) rows[q].focus({ preventScroll: true });
+      else choose(q);
+    },
     /** Let go of the row that was kept. */
     clear() {
       kept = null;

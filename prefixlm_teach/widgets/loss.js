@@ -17,12 +17,6 @@ function slicesOf(line, n, p) {
   ];
 }
 
-/** The mean of the costs that are there, rounded as Python rounds it, or null. */
-function meanOf(costs) {
-  const scored = costs.filter((cost) => cost !== null);
-  return scored.length ? Math.floor(scored.reduce((a, b) => a + b) / scored.length + 0.5) : null;
-}
-
 const inNats = (cost) => (cost / 100).toFixed(2);
 
 function render({ model, el }) {
@@ -30,7 +24,7 @@ function render({ model, el }) {
   const names = model.get("names");
   const table = model.get("table");
   const n = tokens.length;
-  const noIdea = Math.log(model.get("vocab_size"));
+  const means = model.get("mean_table");
   const prefix = () => wholeOf(model.get("prefix_len"), n);
   const which = () => Math.max(0, names.indexOf(model.get("model")));
   const set = (trait) => (value) => {
@@ -43,29 +37,34 @@ function render({ model, el }) {
   const bars = makeBars({
     label: "Loss of each token in nats, by three slices", rows: tokens, columns: SLICES, total: "mean",
   });
-  const readout = make("p", { class: "plx-readout plx-loss-readout", "aria-live": "polite" });
+  const voice = makeVoice();
+  const readout = makeSentence("plx-readout plx-loss-readout", voice);
+  const note = make("p", { class: "plx-loss-note" });
 
   const draw = () => {
     const p = prefix();
+    settle(model, "prefix_len", p);
     const slices = slicesOf(table[which()][Math.max(p, 1) - 1], n, p);
-    const means = slices.map(meanOf);
+    const mean = means[which()][p];
+    const vocabSize = model.get("vocab_sizes")[which()];
+    const noIdea = Math.log(vocabSize);
     slider.set(p, `${p} of ${n}`, `prefix length ${p} of ${n}`);
     choice.set(names[which()]);
-    bars.set(slices.map((costs, c) => [...costs, means[c]]), { highest: 200 * Math.max(noIdea, 0.5), write: inNats });
+    bars.set(slices.map((costs, c) => [...costs, mean[c]]), { highest: Math.max(200 * noIdea, 1), write: inNats });
+    note.textContent = `The dashed line is the loss of having no idea among ${vocabSize} tokens, `
+      + `${noIdea.toFixed(2)}. A longer bar than twice that is cut.`;
     bars.mark(tokens.map((_, t) => (t < p ? "prefix" : "target")));
-    const said = SLICES.map(([name], c) => (means[c] === null ? `${name}: nothing is scored`
-      : `${name}: ${inNats(means[c])} over ${slices[c].filter((cost) => cost !== null).length}`));
-    const words = `Prefix length ${p} of ${n}, model “${names[which()]}”. Mean loss in nats, ${said.join("; ")}.`;
-    if (readout.textContent !== words) readout.textContent = words;
+    const said = SLICES.map(([name], c) => (mean[c] === null ? `${name}: nothing is scored`
+      : `${name}: ${inNats(mean[c])} over ${slices[c].filter((cost) => cost !== null).length}`));
+    readout.set(`Prefix length ${p} of ${n}, model ${quoted(names[which()])}. Mean loss in nats, ${said.join("; ")}.`);
   };
 
   el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Prefix LM loss explorer" },
     make("div", { class: "plx-controls" }, slider.element, ...(names.length > 1 ? [choice.element] : [])),
     bars.element,
-    make("p", { class: "plx-loss-note" },
-      `The dashed line is the loss of having no idea among ${model.get("vocab_size")} tokens, `
-      + `${noIdea.toFixed(2)}. A longer bar than twice that is cut.`),
-    readout));
+    note,
+    readout.element,
+    voice.element));
   draw();
   model.on("change:prefix_len", draw);
   model.on("change:model", draw);

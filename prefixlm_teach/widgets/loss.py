@@ -26,7 +26,10 @@ SLICES = {
 Model = Callable[[Tensor, int], Tensor]
 
 
-def loss_table(name: str, model: Model, tokens: Tensor) -> tuple[tuple[int, ...], ...]:
+Line = tuple[int | None, ...]
+
+
+def loss_tables(name: str, model: Model, tokens: Tensor) -> tuple[tuple[Line, ...], tuple[Line, ...], int]:
     """Ask a model for every prefix length, and keep what three slices need, in hundredths of a nat.
 
     Args:
@@ -35,19 +38,32 @@ def loss_table(name: str, model: Model, tokens: Tensor) -> tuple[tuple[int, ...]
         tokens: (1, T) ids.
 
     Returns:
-        T tuples, for p = 1 to T (p = 0 is the same mask as p = 1). Each holds 2T - 1 whole numbers: what the
-        guess of row t - 1 costs at token t, for t = 1 to T - 1, then what row t's own token costs it.
+        T lines, for p = 1 to T (p = 0 is the same mask as p = 1): what the guess of row t - 1 costs at token
+        t, for t = 1 to T - 1, then what row t's own token costs it; 2T - 1 whole numbers. T + 1 lines, for
+        p = 0 to T: the mean of each slice before rounding, None where nothing is scored. And V.
     """
-    table = []
+    table: list[Line] = []
+    means: list[Line] = []
+    vocab_size = 0
     for p in range(1, tokens.size(1) + 1):
         with torch.no_grad():
             logits = model(tokens, p)
         check_answer(name, p, logits, tokens)
+        vocab_size = logits.size(-1)
         nats = -logits[0].double().log_softmax(-1)  # (T, V)
-        following = nats[:-1].gather(1, tokens[0, 1:, None].long())[:, 0]  # (T - 1,)
-        own = nats.gather(1, tokens[0, :, None].long())[:, 0]  # (T,)
-        table.append(tuple(round(100 * cost) for cost in torch.cat([following, own]).tolist()))
-    return tuple(table)
+        following = nats[:-1].gather(1, tokens[0, 1:, None].long())[:, 0].tolist()  # T - 1
+        own = nats.gather(1, tokens[0, :, None].long())[:, 0].tolist()  # T
+        table.append(tuple(round(100 * cost) for cost in (*following, *own)))
+        if p == 1:
+            means.append(_means(following, own, 0))
+        means.append(_means(following, own, p))
+    return tuple(table), tuple(means), vocab_size
+
+
+def _means(following: list[float], own: list[float], p: int) -> Line:
+    """The mean of each slice in hundredths of a nat; `following[t - 1]` is about token t."""
+    slices = (following[max(p, 1) - 1 :], own[p:], following[p:])
+    return tuple(round(100 * sum(costs) / len(costs)) if costs else None for costs in slices)
 
 
 class LossExplorer(Explorer):
@@ -75,7 +91,8 @@ class LossExplorer(Explorer):
     tokens = traitlets.Tuple(read_only=True).tag(sync=True)
     names = traitlets.Tuple(read_only=True).tag(sync=True)
     table = traitlets.Tuple(read_only=True).tag(sync=True)
-    vocab_size = traitlets.Int(read_only=True).tag(sync=True)
+    mean_table = traitlets.Tuple(read_only=True).tag(sync=True)
+    vocab_sizes = traitlets.Tuple(read_only=True).tag(sync=True)
     prefix_len = Checked(lambda explorer, p: check_split_of(explorer.tokens, p), operator.index).tag(
         sync=True
     )
@@ -92,12 +109,14 @@ class LossExplorer(Explorer):
     ) -> None:
         check_models(models)
         check_one_example(tokens, symbols, prefix_len)
-        tables = tuple(loss_table(name, model, tokens) for name, model in models.items())
+        tables, means, sizes = zip(
+            *(loss_tables(name, model, tokens) for name, model in models.items()), strict=True
+        )
         self.set_trait("tokens", tuple(symbols))
         self.set_trait("names", tuple(models))
         self.set_trait("table", tables)
-        with torch.no_grad():
-            self.set_trait("vocab_size", next(iter(models.values()))(tokens, 1).size(-1))
+        self.set_trait("mean_table", means)
+        self.set_trait("vocab_sizes", sizes)
         super().__init__(
             model=self.names[0], prefix_len=len(symbols) // 2 if prefix_len is None else prefix_len
         )
@@ -112,25 +131,22 @@ class LossExplorer(Explorer):
 
     @property
     def means(self) -> dict[str, float | None]:
-        """For each slice the mean of its `losses`, to two decimals; None if nothing is scored."""
-        return {name: None if mean is None else mean / 100 for name, mean in self._means().items()}
+        """For each slice the mean loss of its tokens, to two decimals; None if nothing is scored."""
+        line = self.mean_table[self._which()][self.prefix_len]
+        return {name: None if mean is None else mean / 100 for name, mean in zip(SLICES, line, strict=True)}
+
+    def _which(self) -> int:
+        return int(self.names.index(self.model))
 
     def _costs(self) -> dict[str, list[int | None]]:
         p, seq_len = self.prefix_len, len(self.tokens)
-        costs = self.table[self.names.index(self.model)][max(p, 1) - 1]
+        costs = self.table[self._which()][max(p, 1) - 1]
         following, own = [None, *costs[: seq_len - 1]], costs[seq_len - 1 :]
         return {
             "right": [following[t] if t >= max(p, 1) else None for t in range(seq_len)],
             "no shift": [own[t] if t >= p else None for t in range(seq_len)],
             "late": [following[t] if t >= p + 1 else None for t in range(seq_len)],
         }
-
-    def _means(self) -> dict[str, int | None]:
-        means: dict[str, int | None] = {}
-        for name, costs in self._costs().items():
-            scored = [cost for cost in costs if cost is not None]
-            means[name] = int(sum(scored) / len(scored) + 0.5) if scored else None
-        return means
 
     @property
     def description(self) -> str:
@@ -161,7 +177,7 @@ class LossExplorer(Explorer):
                 self.tokens,
                 columns,
                 prefix_len=self.prefix_len,
-                no_idea=self.vocab_size,
+                no_idea=self.vocab_sizes[self._which()],
             )
             return finish(figure, f"{self.description} {self._said()}")
 

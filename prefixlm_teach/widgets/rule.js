@@ -28,9 +28,9 @@ function namedRules(isPacked, isPadded) {
 }
 
 /** A field for a rule, with room for what is wrong with it; `onInput(text)` is called as the reader types. */
-function makeField(onInput) {
+function makeField(voice, onInput) {
   const [id, errorId] = [unique(), unique()];
-  const error = make("p", { class: "plx-error", id: errorId, role: "status", "aria-live": "polite" });
+  const error = make("p", { class: "plx-error", id: errorId });
   const input = make("input", {
     id, class: "plx-rule-field", type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
     "aria-describedby": errorId, ...OWN_KEYS,
@@ -39,11 +39,14 @@ function makeField(onInput) {
   return {
     element: make("div", { class: "plx-rule" }, make("label", { class: "plx-label", for: id }, "Rule"), input, error),
     show(rule) {
-      input.value = rule; // which leaves the cursor where it is if nothing changes
+      const line = rule.replace(/\s+/g, " ").trim(); // a field drops line breaks, and with them a space
+      if (input.value.replace(/\s+/g, " ").trim() !== line) input.value = line;
     },
     complain(words) {
       input.setAttribute("aria-invalid", words !== "");
-      if (error.textContent !== words) error.textContent = words;
+      if (error.textContent === words) return;
+      error.textContent = words;
+      voice.say(words);
     },
   };
 }
@@ -103,7 +106,8 @@ function render({ model, el }) {
     field.complain(wrong);
     return !wrong;
   };
-  const field = makeField((rule) => { if (read(rule)) put("rule", rule); });
+  const voice = makeVoice();
+  const field = makeField(voice, (rule) => { if (read(rule)) put("rule", rule); });
   const named = namedRules(documents.length > 1, padding > 0);
   const presets = makePresets("Rules to pick", named, (rule) => {
     put("rule", rule);
@@ -115,12 +119,12 @@ function render({ model, el }) {
   const windowSlider = makeSlider("Window w", n, (w) => put("window", w), 1);
   const lines = makeDocuments(documents);
   const counts = makeCounts(["Pairs that may attend", "Opened by the prefix", "Leaked"]);
-  const verdict = make("p", { class: "plx-verdict", "aria-live": "polite" });
-  const row = make("p", { class: "plx-readout", "aria-live": "polite" });
+  const verdict = makeSentence("plx-verdict", voice);
+  const row = makeSentence("plx-readout", voice);
 
   let cells = []; // of each cell: may it attend, its kind, and the laws that it breaks
   const sayRow = (q) => {
-    const is = `Row ${q}, “${shown(tokens[q])}”,`;
+    const is = `Row ${q}, ${quoted(tokens[q])},`;
     const all = cells[q];
     if (!all.some(({ open }) => open)) return `${is} sees nothing.`;
     const count = (kind) => all.filter((cell) => cell.kind === kind).length;
@@ -135,10 +139,9 @@ function render({ model, el }) {
   };
   const readRow = () => {
     grid.mark(grid.row === null ? null : (k) => cells[grid.row][k].open);
-    const words = grid.row === null
+    row.set(grid.row === null
       ? "Point at a row, or walk the rows with the arrow keys, to read what it sees and what of it is a leak."
-      : sayRow(grid.row);
-    if (row.textContent !== words) row.textContent = words; // it is read out whenever it is set
+      : sayRow(grid.row));
   };
   const grid = makeGrid(tokens, ["blocked", "padding", "past", "opened", "leaked"], {
     label: "Rows of the mask: what each token sees", onRow: readRow,
@@ -165,6 +168,8 @@ function render({ model, el }) {
   const draw = () => {
     const p = prefixes();
     const w = Math.max(1, wholeOf(model.get("window"), n));
+    settle(model, "prefix_lens", p);
+    settle(model, "window", w);
     const unused = order.includes("window") ? "" : ", not in the rule";
     cells = cellsOf(p, w);
     const all = cells.flat();
@@ -181,8 +186,8 @@ function render({ model, el }) {
     const leaks = LAWS.map((law) => [law.law, count(({ broken }) => broken.includes(law))]).filter(([, c]) => c);
     const words = leaks.map(([law, c]) => `${law}: ${plural(c, "cell")}.`).join(" ")
       || "No leak: nothing is visible that must stay hidden.";
-    verdict.dataset.leaks = leaks.length > 0;
-    if (verdict.textContent !== words) verdict.textContent = words;
+    verdict.element.dataset.leaks = leaks.length > 0;
+    verdict.set(words);
     readRow();
   };
   /** The rule came from Python, from a button, or from the field itself. */
@@ -200,12 +205,13 @@ function render({ model, el }) {
     make("div", { class: "plx-body" },
       grid.element,
       make("div", { class: "plx-side" },
-        verdict,
+        verdict.element,
         counts.element,
         makeLegend([["past", "past: key at or before the query"], ["opened", "opened by the prefix"],
           ["leaked", "leaked: visible, and must not be"], ["blocked", "blocked"],
           ...(padding ? [["padding", "padding, blocked"]] : [])]),
-        row))));
+        row.element)),
+    voice.element));
   hear();
   const heard = { "change:rule": hear, "change:prefix_lens": draw, "change:window": draw };
   for (const [event, listener] of Object.entries(heard)) model.on(event, listener);

@@ -10,8 +10,8 @@ function sayRow(tokens, q, p) {
   const opened = last - q;
   const kinds = `${plural(q + 1, "cell")} of the past${opened ? `, ${opened} opened by the prefix` : ""}`;
   const next = q + 1 === tokens.length ? "No token follows it."
-    : `It predicts token ${q + 1}, “${shown(tokens[q + 1])}”: ${isScored(q + 1, p) ? "scored" : "not scored, it is prefix"}.`;
-  return `Row ${q}, “${shown(tokens[q])}”, sees ${columns}: ${kinds}. ${next}`;
+    : `It predicts token ${q + 1}, ${quoted(tokens[q + 1])}: ${isScored(q + 1, p) ? "scored" : "not scored, it is prefix"}.`;
+  return `Row ${q}, ${quoted(tokens[q])}, sees ${columns}: ${kinds}. ${next}`;
 }
 
 function render({ model, el }) {
@@ -29,14 +29,14 @@ function render({ model, el }) {
     [["Causal", 0], ["Half", Math.floor(n / 2)], ["Bidirectional", n]], move);
   const strip = makeStrip(tokens);
   const counts = makeCounts(["Pairs that may attend", "Opened by the prefix", "Scored tokens"]);
-  const row = make("p", { class: "plx-readout", "aria-live": "polite" });
+  const voice = makeVoice();
+  const row = makeSentence("plx-readout", voice);
   const readRow = () => {
     const p = prefix();
     grid.mark(grid.row === null ? null : (k) => sees(grid.row, k));
-    const words = grid.row === null
+    row.set(grid.row === null
       ? "Point at a row, or walk the rows with the arrow keys, to read what it sees."
-      : sayRow(tokens, grid.row, p);
-    if (row.textContent !== words) row.textContent = words; // it is read out whenever it is set
+      : sayRow(tokens, grid.row, p));
   };
   const grid = makeGrid(tokens, ["blocked", "past", "opened"], {
     label: "Rows of the mask: what each token sees", onRow: readRow,
@@ -44,6 +44,7 @@ function render({ model, el }) {
 
   const draw = () => {
     const p = prefix();
+    settle(model, "prefix_len", p);
     slider.set(p, `${p} of ${n}`, sayPrefix(tokens, p));
     presets.set(p);
     strip.set(p);
@@ -64,7 +65,8 @@ function render({ model, el }) {
         counts.element,
         makeLegend([["past", "past: key at or before the query"], ["opened", "opened by the prefix"],
           ["blocked", "blocked"], ["scored", "scored: the row before it predicts it (→)"]]),
-        row))));
+        row.element)),
+    voice.element));
   draw();
   model.on("change:prefix_len", draw);
   return () => model.off("change:prefix_len", draw);

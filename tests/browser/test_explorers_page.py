@@ -8,7 +8,7 @@ from shown import NAMES, kind_of
 from sliders import by_keys, by_pointer, by_touch
 
 HARD = ["<script>alert(1)</script>", '"quoted"', "🙂👩‍👩‍👧", "שלום עולם"]
-HARD += ["Donau" * 30, "a\nb", "", "&lt;", "' onload='x", "</SCRIPT >", "<!--", "&amp;amp;"]
+HARD += ["Donau" * 80, "a\nb", "", "&lt;", "' onload='x", "</SCRIPT >", "<!--", "&amp;amp;"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -122,3 +122,55 @@ def test_unmounting_stops_listening(page: Page, name: str) -> None:
     assert page.evaluate("Object.values(model.listeners).flat().length") > 0
     page.evaluate("unmount()")
     assert page.evaluate("Object.values(model.listeners).flat().length") == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_long_token_in_a_sentence_does_not_widen_the_page(page: Page, name: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    open_bare(page, kind_of(name).make_hard(["Donau" * 80, *HARD]))
+    for option in page.get_by_role("option").all()[:3]:
+        option.focus()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_go_from_left_to_right_on_any_page(page: Page, name: str) -> None:
+    open_bare(page, kind_of(name).make())
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    for grid in page.locator(".plx-grid").all():
+        places = [column.bounding_box()["x"] for column in grid.locator(".plx-column").all()]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_speaks_when_a_slider_has_come_to_rest(page: Page, name: str) -> None:
+    kind = kind_of(name)
+    open_bare(page, kind.make())
+    page.evaluate("""() => {
+      window.spoken = [];
+      for (const live of document.querySelectorAll("[aria-live]")) {
+        new MutationObserver(() => spoken.push(live.textContent)).observe(live, { childList: true });
+      }
+    }""")
+    slider = page.get_by_role("slider").first
+    for key in ["Home", *["ArrowRight"] * 3, *["ArrowLeft"] * 3]:
+        slider.press(key)
+    page.wait_for_timeout(900)
+    assert len(page.evaluate("spoken")) <= 1
+    assert page.locator("[aria-live]").count() == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_page_cannot_show_is_told_to_the_model(page: Page, name: str) -> None:
+    """Linked to another widget, a value may arrive that this explorer has no room for."""
+    explorer = kind_of(name).make()
+    open_bare(page, explorer)
+    wholes = [
+        trait for trait in ("prefix_len", "layer", "head", "window", "step") if trait in explorer.state()
+    ]
+    for trait in wholes:
+        page.evaluate("(trait) => model.set(trait, 999)", trait)
+        held = page.evaluate("(trait) => model.get(trait)", trait)
+        assert held < 999
+        explorer.set_state({trait: held})  # which Python takes
+        assert getattr(explorer, trait) == held

@@ -57,7 +57,7 @@ def shows(root: Locator, explorer: LossExplorer) -> None:
     for r, row in enumerate(table["rows"]):
         values = [column[r] for column in columns]
         assert row["figures"] == ["–" if value is None else f"{value:.2f}" for value in values]
-        highest = highest_of(explorer.vocab_size)
+        highest = highest_of(explorer.vocab_sizes[explorer.names.index(explorer.model)])
         wanted = [None if value is None else About(min(100.0, 100 * value / highest)) for value in values]
         assert row["lengths"] == wanted
         assert row["state"] == (None if r == n else "prefix" if r < p else "target")

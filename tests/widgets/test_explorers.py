@@ -105,3 +105,23 @@ def test_every_file_of_the_folder_belongs_to_an_explorer() -> None:
     used = {file for explorer in EXPLORERS.values() for file in explorer.files()}
     assert used == {path.stem for path in FOLDER.glob("*.js")}
     assert used >= {path.stem for path in FOLDER.glob("*.css")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_read_only_cannot_be_changed_from_the_page(name: str) -> None:
+    explorer = kind_of(name).make()
+    before = explorer.state()
+    explorer.set_state({"tokens": ["z"], "examples": [["z"]], "table": "", "unknown": 1})
+    assert explorer.state() == before
+
+
+def test_another_sequence_has_another_id_even_as_the_first_of_its_session() -> None:
+    """A cell that was not run again must not show the explorer of another cell."""
+    script = "from prefixlm_teach import SplitExplorer; print(SplitExplorer({tokens!r}, 1).model_id)"
+    ids = {
+        subprocess.run(
+            [sys.executable, "-c", script.format(tokens=tokens)], check=True, capture_output=True
+        ).stdout
+        for tokens in (["a", "b"], ["a", "c"])
+    }
+    assert len(ids) == 2

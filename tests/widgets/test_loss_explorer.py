@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from prefixlm_teach import LossExplorer, TinyPrefixLM, compute_prefix_lm_loss
 
 TOKENS = torch.arange(5)[None] * 7 % V
+SYMBOLS = list("abcde")
 
 
 def trained() -> TinyPrefixLM:
@@ -49,7 +50,7 @@ def test_the_three_slices_are_those_of_the_chapter(p: int) -> None:
             assert scored == pytest.approx(wanted[part].tolist(), abs=0.0051)
             assert losses == [None] * (5 - len(scored)) + scored
             if scored:
-                assert explorer.means[part] == pytest.approx(sum(scored) / len(scored), abs=0.0051)
+                assert explorer.means[part] == pytest.approx(wanted[part].mean().item(), abs=0.00501)
             else:
                 assert explorer.means[part] is None
 
@@ -85,7 +86,18 @@ def test_its_words() -> None:
 def test_the_table_is_small() -> None:
     explorer = LossExplorer({"m": trained()}, torch.zeros(1, 12, dtype=torch.long), ["a"] * 12)
     assert sum(len(line) for line in explorer.table[0]) == 12 * 23
+    assert sum(len(line) for line in explorer.mean_table[0]) == 13 * 3
     assert all(isinstance(cost, int) for line in explorer.table[0] for cost in line)
+
+
+def test_each_model_has_a_vocabulary_of_its_own() -> None:
+    def other(tokens: Tensor, p: int) -> Tensor:
+        return F.pad(copying(tokens, p), (0, 5000 - V))
+
+    explorer = LossExplorer({"small": copying, "large": other}, TOKENS, SYMBOLS, 2)
+    assert explorer.vocab_sizes == (V, 5000)
+    explorer.model = "large"
+    assert explorer.picture().png != LossExplorer({"large": copying}, TOKENS, SYMBOLS, 2).picture().png
 
 
 def test_the_models_are_asked_once_for_each_mask() -> None:
@@ -100,11 +112,10 @@ def test_the_models_are_asked_once_for_each_mask() -> None:
     for p in range(6):
         explorer.prefix_len = p
         assert explorer.losses
-    assert len(asked) == before
+    assert len(asked) == before == 5
     assert sorted(set(asked)) == [1, 2, 3, 4, 5]
 
 
-SYMBOLS = list("abcde")
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"models": trained()}, TypeError, "models must be a dict from name to model, not TinyPrefixLM"),
     ({"models": {}}, ValueError, "models is empty: there is nothing to show"),
