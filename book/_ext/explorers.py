@@ -44,6 +44,8 @@ class KeepExplorers(SphinxPostTransform):
             if view.get("explorer") not in EXPLORERS or image is None:
                 logger.warning("a widget that is no explorer, or has no picture: %s", view, location=bundle)
                 continue
+            if sorted(view["state"]) != EXPLORERS[view["explorer"]].state_names():
+                logger.warning("the explorer has changed: run the chapter again", location=bundle)
             tag = f'<script type="application/json" data-explorer="{view["explorer"]}">'
             state = nodes.raw("", f"{tag}{script_json(view['state'])}</script>", format="html")
             state["explorer"] = view["explorer"]

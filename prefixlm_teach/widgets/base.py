@@ -91,10 +91,15 @@ class Explorer(anywidget.AnyWidget):
         """Draw the explorer as it stands: a PNG, with a description as its alternative text."""
         raise NotImplementedError
 
+    @classmethod
+    def state_names(cls) -> list[str]:
+        """The names of the traits of the explorer's own that the ES module reads, sorted."""
+        own = set(cls.class_trait_names(sync=True)) - set(ipywidgets.DOMWidget.class_trait_names(sync=True))
+        return sorted(name for name in own if not name.startswith("_"))
+
     def state(self) -> dict[str, Any]:
         """What the ES module needs to draw the explorer: the value of each trait of its own."""
-        own = set(self.trait_names(sync=True)) - set(ipywidgets.DOMWidget.class_trait_names(sync=True))
-        return {name: _plain(getattr(self, name)) for name in sorted(own) if not name.startswith("_")}
+        return {name: _plain(getattr(self, name)) for name in self.state_names()}
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         picture = self.picture()
