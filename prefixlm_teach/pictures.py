@@ -137,8 +137,7 @@ def write(axes: Axes, x: float, y: float, text: str, size: float = 12, **style: 
 
 
 def width_of(text: str, size: float) -> float:
-    """How wide `text` is in CSS pixels when `write` sets it at `size`."""
-    text = HALVES.sub("·", text)
+    """How wide `text` is in CSS pixels when set at `size`."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", MISSING, UserWarning)
         return float(text_to_path.get_text_width_height_descent(text, font(size), ismath=False)[0]) / 0.75

@@ -78,7 +78,6 @@ def mask_parts(
     check_int("window", window, minimum=1)
     check_int("pads", pads, minimum=0)
     check_total(lengths, pads)
-    pads = operator.index(pads)
     counts = torch.tensor([*map(operator.index, lengths)], device="cpu")
     p = torch.tensor([*map(operator.index, prefix_lens)], device="cpu")
     sizes = counts.clone()
@@ -90,7 +89,7 @@ def mask_parts(
     parts = {
         "causal": k <= q,
         "prefix": k < ends[document],
-        "window": (q - k).abs() < min(operator.index(window), len(k)),
+        "window": (q - k).abs() < min(window, len(k)),
         "document": document == document[:, None],
         "valid": k >= pads,
     }
