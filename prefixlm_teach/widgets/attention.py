@@ -67,10 +67,11 @@ class AttentionExplorer(Explorer):
         tokens: the symbols, read only.
 
     Raises:
-        TypeError: an argument is of the wrong kind.
-        ValueError: the model is in training mode, there is more than one example, symbols and tokens differ
-            in number, there are so many tokens that the page would carry more than 131,072 weights, or there
-            is no such layer, head or prefix length; what the explorer showed before stays.
+        TypeError: an argument is of the wrong kind, or the model holds several dtypes.
+        ValueError: the model is in training mode, has no blocks or uneven ones, or no values; there is more
+            than one example, symbols and tokens differ in number, there are so many tokens that the page
+            would carry more than 131,072 weights, or there is no such layer, head or prefix length; what the
+            explorer showed before stays.
     """
 
     name = "attention"
