@@ -70,7 +70,7 @@ def check_prefix_len(
         if str(getattr(prefix_len, "dtype", "")) in ("uint16", "uint32", "uint64"):
             # NumPy numbers that PyTorch does not mix with its own
             raise TypeError(f"prefix_len must be an int, not {kind_of(prefix_len)}: use int(...)")
-    values = torch.as_tensor(prefix_len).long()
+    values = torch.as_tensor(prefix_len, device=getattr(prefix_len, "device", "cpu")).long()
     if bool((values < 0).any()):
         raise ValueError(f"prefix_len must be at least 0, not {int(values.min())}")
     room = torch.tensor(int(seq_len), device=values.device) if valid is None else valid.sum(-1)

@@ -13,6 +13,7 @@ from prefixlm_teach.picture_arguments import check_split_of, check_token_lists
 from prefixlm_teach.word_arguments import check_eval_mode
 
 MOST = 8  # examples of a batch that find room side by side
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)  # what PyTorch computes with
 LONGEST = 64  # an explorer holds one table for each prefix length: they grow with the square of T
 
 
@@ -59,7 +60,11 @@ def check_models(models: Any) -> None:
 
 def check_answer(name: str, prefix_len: int, logits: Any, tokens: Tensor) -> None:
     """Raise unless `logits`, what a model said of `tokens`, has the right shape and only finite numbers."""
+    if isinstance(logits, Tensor) and (logits.is_nested or logits.layout != torch.strided):
+        raise TypeError(f"model {name!r} gives sparse or nested logits: they must be an ordinary tensor")
     check_logits(logits, "tokens", tokens)
+    if logits.dtype not in FLOATS:
+        raise TypeError(f"model {name!r} gives logits in {logits.dtype}: use logits.float()")
     check_ids("tokens", tokens, logits.size(-1))
     check_has_values("logits", logits)
     if not bool(torch.isfinite(logits).all()):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ LEAKED, LOST_LINES, GREY_LINES = "#d55e00", "#7b3fa0", "#b8bfc6"
 PREFIX, SCORED = "#fdf0d5", "#00704f"
 DPI = 192  # two dots per CSS pixel
 MISSING = "Glyph .* missing"  # matplotlib's warning; a box then stands for the character
+HALVES = re.compile("[\ud800-\udfff]")  # half of a character beyond U+FFFF: alone it is none
 PX = 1 / 96  # a CSS pixel in inches
 FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
 
@@ -122,11 +124,11 @@ def font(size: float, *, bold: bool = False) -> FontProperties:
 
 
 def write(axes: Axes, x: float, y: float, text: str, size: float = 12, **style: Any) -> None:
-    """Write `text` as it stands ($ is no formula), `size` in CSS pixels."""
+    """Write `text` as it stands ($ is no formula; · for half a character), `size` in CSS pixels."""
     axes.text(
         x,
         y,
-        text,
+        HALVES.sub("·", text),
         fontproperties=font(size, bold=style.pop("bold", False)),
         parse_math=False,
         clip_on=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from prefixlm_teach.arguments import check_has_values, check_int, kind_of
 from prefixlm_teach.picture_arguments import check_list
 
 LONGEST = 200  # characters of a rule
+MOST = 4096  # tokens of a mask: five parts of T x T cells each
 
 
 def check_rule_text(rule: Any) -> None:
@@ -29,6 +31,12 @@ def check_lengths(lengths: Any) -> None:
         raise ValueError("lengths is empty: there is no document")
     for d, length in enumerate(lengths):
         check_int(f"lengths[{d}]", length, minimum=1)
+
+
+def check_total(lengths: Sequence[int], pads: int) -> None:
+    """Raise if `lengths` and `pads`, all whole numbers, come to too many tokens for a mask."""
+    if sum(map(operator.index, [*lengths, pads])) > MOST:
+        raise ValueError(f"lengths and pads come to more than {MOST:,} tokens: a mask of rules has no more")
 
 
 def check_window(window: Any, seq_len: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from prefixlm_teach.arguments import check_int
 from prefixlm_teach.picture_arguments import check_prefix_lens
-from prefixlm_teach.rule_arguments import check_lengths, check_parts
+from prefixlm_teach.rule_arguments import check_lengths, check_parts, check_total
 from prefixlm_teach.rule_language import PARTS, parse_rule
 
 # What may never be seen, each as a rule of its own; the last one where the rule speaks of a window.
@@ -64,27 +65,31 @@ def mask_parts(
         pads: how many pads stand before the first document.
 
     Returns:
-        (T, T) booleans under each name, T = pads + all lengths: `causal`, the key is not after the query;
-        `prefix`, the key is before the end of its document's prefix; `window`, the key is less than `window`
-        away; `document`, key and query are in one document; `valid`, the key is no pad.
+        (T, T) booleans on the CPU under each name, T = pads + all lengths: `causal`, the key is not after
+        the query; `prefix`, the key is before the end of its document's prefix; `window`, the key is less
+        than `window` away; `document`, key and query are in one document; `valid`, the key is no pad.
 
     Raises:
         TypeError: a number is not whole.
-        ValueError: a number is too small, or a prefix longer than its document.
+        ValueError: a number is too small, a prefix longer than its document, or T more than 4,096.
     """
     check_lengths(lengths)
     check_prefix_lens(prefix_lens, lengths, "document")
     check_int("window", window, minimum=1)
     check_int("pads", pads, minimum=0)
-    sizes = torch.tensor([lengths[0] + pads, *lengths[1:]])
-    ends = sizes.cumsum(0) - torch.tensor(lengths) + torch.tensor(prefix_lens)  # where each target begins
-    document = torch.arange(len(sizes)).repeat_interleave(sizes)  # (T,)
-    k = torch.arange(len(document))  # (T,): the columns
+    check_total(lengths, pads)
+    counts = torch.tensor([*map(operator.index, lengths)], device="cpu")
+    p = torch.tensor([*map(operator.index, prefix_lens)], device="cpu")
+    sizes = counts.clone()
+    sizes[0] += pads
+    ends = sizes.cumsum(0) - counts + p  # where each target begins
+    document = torch.arange(len(sizes), device="cpu").repeat_interleave(sizes)  # (T,)
+    k = torch.arange(len(document), device="cpu")  # (T,): the columns
     q = k[:, None]  # (T, 1): the rows
     parts = {
         "causal": k <= q,
         "prefix": k < ends[document],
-        "window": (q - k).abs() < window,
+        "window": (q - k).abs() < min(window, len(k)),
         "document": document == document[:, None],
         "valid": k >= pads,
     }

@@ -87,8 +87,8 @@ def check_kind(kind: str, known: Container[str]) -> None:
 
 
 def check_eval_mode(model: nn.Module) -> None:
-    """Raise if `model` is in training mode."""
-    if model.training:
+    """Raise if `model`, or a part of it, is in training mode."""
+    if any(part.training for part in model.modules()):
         raise ValueError("the model is in training mode, where dropout is at work: call model.eval() first")
 
 

@@ -303,7 +303,10 @@ LENGTHS = [
     Wrong("float", [3, 2.0], "must be a whole number"),
     Wrong("bool", [3, True], "must be a whole number"),
     Wrong("no token", [3, 0], "must be at least 1, not 0"),
+    Wrong("many", [4094, 2], "come to more than 4,096 tokens"),
+    Wrong("far too many", [10**30, 2], "come to more than 4,096 tokens"),
 ]
+PADS = [*count(0), Wrong("many", 4092, "4,096 tokens"), Wrong("far too many", 10**30, "4,096 tokens")]
 PREFIX_LENS = [
     *LENGTHS[:4],
     Wrong("too few", [1], "is for 1 documents, but there are 2"),

@@ -50,6 +50,7 @@ from bad_values import (
     NO_SPLIT,
     OTHER_HIDDEN,
     OWN_STOP,
+    PADS,
     PAIRS,
     PARTS,
     POSITIONS,
@@ -91,9 +92,11 @@ from torch.overrides import TorchFunctionMode
 
 import prefixlm_teach
 from prefixlm_teach import (
+    AttentionExplorer,
     Batch,
     Block,
     LiveCurve,
+    LossExplorer,
     PrefixLMAttention,
     RotaryPrefixLM,
     TinyEncoderDecoder,
@@ -185,7 +188,7 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         "mask_parts",
         mask_parts,
         {"lengths": [3, 2], "prefix_lens": [1, 2], "window": 3, "pads": 1},
-        {"lengths": LENGTHS, "prefix_lens": PREFIX_LENS, "window": count(1), "pads": count(0)},
+        {"lengths": LENGTHS, "prefix_lens": PREFIX_LENS, "window": count(1), "pads": PADS},
     ),
     ("parse_rule", parse_rule, {"rule": "causal"}, {"rule": RULE}),
     *[
@@ -463,6 +466,27 @@ def test_more_tokens_than_positions_are_refused(call: Callable[..., Any]) -> Non
         call(LONG, 2)
     with pytest.raises(ValueError, match="an example has 7 tokens"):
         call(LONG, 2, valid=LONG.bool())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: prefill(model, TOKENS),
+        lambda model: generate(model, TOKENS, stop_id=0, max_new_tokens=1),
+        lambda model: generate_greedy(model, TOKENS, stop_id=0, max_new_tokens=1),
+        lambda model: LossExplorer({"a": model}, TOKENS[:1], list("abcde")),
+        lambda model: AttentionExplorer(model, TOKENS[:1], list("abcde")),
+    ],
+)
+@pytest.mark.parametrize("part", ["dropout", "blocks.0", "blocks.0.attn"])
+def test_a_model_that_is_in_training_mode_in_one_part_is_refused(
+    call: Callable[[TinyPrefixLM], Any], part: str
+) -> None:
+    model = TinyPrefixLM(V, D, H, 1, 6).eval()
+    call(model)
+    model.get_submodule(part).train()
+    with pytest.raises(ValueError, match=r"in training mode, .* call model.eval\(\) first"):
+        call(model)
 
 
 def test_a_model_elsewhere_is_named() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from prefixlm_teach import create_prefix_lm_mask, find_leaks, mask_from_rule, mask_parts, parse_rule
-from prefixlm_teach.rule_arguments import LONGEST
+from prefixlm_teach.rule_arguments import LONGEST, MOST
 from prefixlm_teach.rule_language import DEEPEST, PARTS
 
 LENGTHS, PREFIX_LENS, PADS, WINDOW = [3, 4, 1], [2, 0, 1], 2, 3
@@ -122,6 +124,26 @@ def test_the_rule_of_chapter_1_is_the_prefix_lm_mask(p: int, pads: int) -> None:
     mask = create_prefix_lm_mask(5 + pads, p, valid=valid)[0, 0]
     assert torch.equal(mask_from_rule("(causal or prefix) and valid", parts), mask)
     assert find_leaks("(causal or prefix) and valid", parts) == {}
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+def test_numpys_whole_numbers_are_as_good_as_pythons(kind: type[np.integer[Any]]) -> None:
+    lengths, prefix_lens = [100, 90], [99, 3]
+    made = mask_parts([*map(kind, lengths)], [*map(kind, prefix_lens)], window=kind(7), pads=kind(100))
+    expected = mask_parts(lengths, prefix_lens, window=7, pads=100)
+    assert made.keys() == expected.keys()
+    assert all(torch.equal(made[name], part) for name, part in expected.items())
+
+
+@pytest.mark.parametrize("window", [8, 9, 2**63, 10**30])
+def test_a_window_wider_than_the_sequence_hides_nothing(window: int) -> None:
+    assert mask_parts([5, 2], [1, 0], window=window, pads=1)["window"].all()
+    assert not mask_parts([5, 2], [1, 0], window=7, pads=1)["window"].all()
+
+
+def test_as_many_tokens_as_there_may_be() -> None:
+    parts = mask_parts([MOST - 2], [3], window=1, pads=2)
+    assert {tuple(part.shape) for part in parts.values()} == {(MOST, MOST)}
 
 
 def test_packed_documents_are_the_masks_of_each_side_by_side() -> None:

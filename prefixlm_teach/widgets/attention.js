@@ -1,6 +1,6 @@
 // The attention explorer: where each token of a trained model looks, layer by layer and head by head.
 
-const WHOLE = 255; // what the bytes of a row sum to
+const WHOLE = 65535; // how many steps a row sums to
 
 /** How many keys row q may look at, with a prefix of p tokens: the first ones. */
 const seenBy = (q, p) => Math.max(q + 1, p);
@@ -8,17 +8,24 @@ const seenBy = (q, p) => Math.max(q + 1, p);
 /** How many cells of n x n may be looked at. */
 const sizeOfMap = (n, p) => (n * (n + 1) + p * Math.max(0, p - 1)) / 2;
 
-/** The rows of one map, each the bytes of its visible cells: see table.py for the layout. */
-function rowsOf(bytes, n, { layers, heads }, p, layer, head) {
+/** The weights of a table, in steps: two bytes each, the lower one first. */
+function readTable(table) {
+  const letters = atob(table);
+  return Uint16Array.from({ length: letters.length / 2 },
+    (_, i) => letters.charCodeAt(2 * i) + 256 * letters.charCodeAt(2 * i + 1));
+}
+
+/** The rows of one map, each the steps of its visible cells: see table.py for the layout. */
+function rowsOf(steps, n, { layers, heads }, p, layer, head) {
   const stored = Math.max(p, 1); // 0 and 1 are the same mask
   const before = ((stored - 1) * n * (n + 1)) / 2 + (stored * (stored - 1) * (stored - 2)) / 6;
   let start = before * layers * heads + (layer * heads + head) * sizeOfMap(n, stored);
-  return times(n, (q) => bytes.subarray(start, start += seenBy(q, stored)));
+  return times(n, (q) => steps.subarray(start, start += seenBy(q, stored)));
 }
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const strongest = (row) => row.indexOf(Math.max(...row));
-const say = (byte) => (byte / WHOLE).toFixed(2);
+const say = (steps) => (steps / WHOLE).toFixed(2);
 
 /** The sentence that `caption_weights` in Python makes of the same weights. */
 function captionWeights(name, rows, tokens) {
@@ -47,8 +54,8 @@ function sayRow(tokens, q, p, row) {
 function render({ model, el }) {
   const tokens = model.get("tokens");
   const n = tokens.length;
-  const [layers, heads, given] = [model.get("n_layers"), model.get("n_heads"), model.get("given")];
-  const bytes = Uint8Array.from(atob(model.get("table")), (letter) => letter.charCodeAt(0));
+  const [layers, heads, start] = [model.get("n_layers"), model.get("n_heads"), model.get("start")];
+  const steps = readTable(model.get("table"));
   const prefix = () => wholeOf(model.get("prefix_len"), n);
   const layer = () => wholeOf(model.get("layer"), layers - 1);
   const head = () => wholeOf(model.get("head"), heads - 1);
@@ -61,7 +68,7 @@ function render({ model, el }) {
   const headSlider = makeSlider("Head", heads - 1, moverOf("head"));
   const slider = makeSlider("Prefix length p", n, moverOf("prefix_len"));
   const presets = makePresets("Presets",
-    [["Causal", 0], [`As given: ${given}`, given], ["Bidirectional", n]], moverOf("prefix_len"));
+    [["Causal", 0], [`At the start: ${start}`, start], ["Bidirectional", n]], moverOf("prefix_len"));
   const note = make("p", { class: "plx-note" });
   const counts = makeCounts(["Sum of the row", "Row looks ahead", "Prefix rows look ahead"]);
   const bars = makeBars({ label: "Weights of the row", rows: tokens, columns: [["Weight", "– where blocked"]] });
@@ -88,13 +95,13 @@ function render({ model, el }) {
 
   const draw = () => {
     const [p, l, h] = [prefix(), layer(), head()];
-    rows = rowsOf(bytes, n, { layers, heads }, p, l, h);
+    rows = rowsOf(steps, n, { layers, heads }, p, l, h);
     layerSlider.set(l, `${l}`, `layer ${l} of 0 to ${layers - 1}`);
     headSlider.set(h, `${h}`, `head ${h} of 0 to ${heads - 1}`);
-    slider.set(p, `${p} of ${n}`, `${sayPrefix(tokens, p)}, ${p === given ? "as given" : `an experiment: given with ${given}`}`);
+    slider.set(p, `${p} of ${n}`, `${sayPrefix(tokens, p)}, ${p === start ? "as at the start" : `an experiment: it was ${start} at the start`}`);
     presets.set(p);
-    note.textContent = p === given ? `The sequence was given with p = ${given}.`
-      : `The sequence was given with p = ${given}: what the model does at p = ${p} is an experiment.`;
+    note.textContent = p === start ? `The explorer began with p = ${start}.`
+      : `The explorer began with p = ${start}: what the model does at p = ${p} is an experiment.`;
     grid.draw((q, k) => (k < rows[q].length ? `shade-${5 * Math.round((20 * rows[q][k]) / WHOLE)}` : "crossed"),
       captionWeights(`layer ${l}, head ${h}, prefix length ${p}`, rows, tokens));
     readRow();

@@ -50,8 +50,8 @@ BAR = 120.0  # how long a bar of weight 1 is
 class AttentionExplorer(Explorer):
     """Sliders for layer, head and prefix length, with the attention weights of one sequence.
 
-    The model is run once for each prefix length, here; the explorer carries the weights, in steps of 1/255,
-    and needs the model no more.
+    The model is run once for each prefix length, here; the explorer carries the weights, in steps of
+    1/65,535, and needs the model no more.
 
     Args:
         model: the model, in eval mode.
@@ -67,10 +67,11 @@ class AttentionExplorer(Explorer):
         tokens: the symbols, read only.
 
     Raises:
-        TypeError: an argument is of the wrong kind.
-        ValueError: the model is in training mode, there is more than one example, symbols and tokens differ
-            in number, there are so many tokens that the page would carry more than 262,144 weights, or there
-            is no such layer, head or prefix length; what the explorer showed before stays.
+        TypeError: an argument is of the wrong kind, or the model holds several dtypes.
+        ValueError: the model is in training mode, has no blocks or uneven ones, or no values; there is more
+            than one example, symbols and tokens differ in number, there are so many tokens that the page
+            would carry more than 131,072 weights, or there is no such layer, head or prefix length; what the
+            explorer showed before stays.
     """
 
     name = "attention"
@@ -78,7 +79,7 @@ class AttentionExplorer(Explorer):
     tokens = traitlets.Tuple(read_only=True).tag(sync=True)
     n_layers = traitlets.Int(read_only=True).tag(sync=True)
     n_heads = traitlets.Int(read_only=True).tag(sync=True)
-    given = traitlets.Int(read_only=True).tag(sync=True)  # the prefix length that the sequence came with
+    start = traitlets.Int(read_only=True).tag(sync=True)  # the prefix length that the explorer began with
     table = traitlets.Unicode(read_only=True).tag(sync=True)
     layer = Checked(lambda self, value: check_place("layer", value, self.n_layers), operator.index).tag(
         sync=True
@@ -108,7 +109,7 @@ class AttentionExplorer(Explorer):
         self.set_trait("tokens", tuple(symbols))
         self.set_trait("n_layers", n_layers)
         self.set_trait("n_heads", n_heads)
-        self.set_trait("given", operator.index(p))
+        self.set_trait("start", operator.index(p))
         self.set_trait("table", pack(every_map(model, tokens)))
         super().__init__(layer=layer, head=head, prefix_len=p)
 
@@ -159,7 +160,7 @@ class AttentionExplorer(Explorer):
             if bars:
                 _draw_row(axes, side + 60, self.tokens, row, weights[row].tolist(), mask[row].tolist())
             experiment = (
-                "" if self.prefix_len == self.given else f" The sequence was given with p = {self.given}."
+                "" if self.prefix_len == self.start else f" The explorer began with p = {self.start}."
             )
             return finish(figure, f"{self.description}{_say_blocked(mask)}{experiment}")
 
@@ -178,7 +179,7 @@ def every_map(model: TinyPrefixLM, tokens: Tensor) -> Tensor:
         ValueError: a weight is not from 0 to 1, or NaN.
     """
     seq_len = tokens.size(1)
-    with torch.no_grad():
+    with torch.no_grad(), tokens.device:  # whatever the reader's default device is
         maps = model.attention_weights(
             tokens.expand(seq_len, -1), torch.arange(1, seq_len + 1, device=tokens.device)
         )

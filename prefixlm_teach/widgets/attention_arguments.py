@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefixlm_teach.arguments import check_ids, check_int, check_length, check_same_device, kind_of
-from prefixlm_teach.explorer_arguments import check_one_example
+from prefixlm_teach.arguments import (
+    check_has_values,
+    check_ids,
+    check_int,
+    check_length,
+    check_same_device,
+    kind_of,
+)
+from prefixlm_teach.explorer_arguments import FLOATS, check_one_example
 from prefixlm_teach.model import Block, TinyPrefixLM
 from prefixlm_teach.widgets.table import table_size
 from prefixlm_teach.word_arguments import check_eval_mode
 
-MOST = 2**18  # weights in a table: a page that carries more of them opens slowly
+MOST = 2**17  # weights in a table, 350 kB of letters: a page that carries more of them opens slowly
 
 
 def sizes_of(model: TinyPrefixLM) -> tuple[int, int]:
@@ -18,6 +25,30 @@ def sizes_of(model: TinyPrefixLM) -> tuple[int, int]:
     first = model.blocks[0]
     assert isinstance(first, Block)  # noqa: S101 - for the type checker
     return len(model.blocks), first.attn.n_heads
+
+
+def check_blocks(model: TinyPrefixLM) -> None:
+    """Raise unless `model` has at least one block, each with as many heads as the others."""
+    heads = []
+    for i, block in enumerate(model.blocks):
+        if not isinstance(block, Block):
+            raise TypeError(f"block {i} of the model must be a Block, not {kind_of(block)}")
+        heads.append(block.attn.n_heads)
+    if not heads:
+        raise ValueError("the model has no blocks: there is no attention to show")
+    if len(set(heads)) > 1:
+        raise ValueError(f"the model's blocks have {heads} heads: an explorer shows as many in each")
+
+
+def check_model_weights(model: TinyPrefixLM) -> None:
+    """Raise unless the weights of `model` hold values, in one dtype that PyTorch computes with."""
+    dtypes = []
+    for weight in model.parameters():
+        check_has_values("the model", weight)
+        dtypes.append(weight.dtype)
+    if len(set(dtypes)) > 1 or dtypes[0] not in FLOATS:
+        there = " and ".join(map(str, dict.fromkeys(dtypes)))
+        raise TypeError(f"the model holds {there}: use model.float(), so that it can be run")
 
 
 def check_explorable(model: Any, tokens: Any, symbols: Any, prefix_len: Any) -> None:
@@ -28,6 +59,8 @@ def check_explorable(model: Any, tokens: Any, symbols: Any, prefix_len: Any) -> 
     if not isinstance(model, TinyPrefixLM):
         raise TypeError(f"model must be a TinyPrefixLM, not {kind_of(model)}")
     check_eval_mode(model)
+    check_blocks(model)
+    check_model_weights(model)
     check_ids("tokens", tokens, model.vocab_size)
     check_same_device("tokens", tokens, "the model", model.token_emb.weight)
     check_one_example(tokens, symbols, prefix_len)

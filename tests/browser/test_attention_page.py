@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from shown_attention import NONE, SYMBOLS, make, make_model, make_tokens, shows
 
 from prefixlm_teach import AttentionExplorer, create_prefix_lm_mask
+from prefixlm_teach.widgets.table import pack
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 1, 2), (5, 2, 2), (7, 3, 1)])
@@ -135,7 +136,7 @@ def test_names_for_a_screen_reader(page: Page) -> None:
         'slider "Head"',
         'slider "Prefix length p"',
         'group "Presets"',
-        'button "As given: 3" [pressed]',
+        'button "At the start: 3" [pressed]',
         'listbox "Rows of the weights: where each token looks"',
         'option "Row 2, <sep>"',
         f'img "{explorer.description}"',
@@ -145,13 +146,33 @@ def test_names_for_a_screen_reader(page: Page) -> None:
     ):
         assert line in tree, tree
     slider = page.get_by_role("slider", name="Prefix length p")
-    assert slider.get_attribute("aria-valuetext") == "prefix length 3 of 5: 'k n <sep>', as given"
+    assert slider.get_attribute("aria-valuetext") == "prefix length 3 of 5: 'k n <sep>', as at the start"
     slider.press("ArrowLeft")
-    assert (
-        slider.get_attribute("aria-valuetext") == "prefix length 2 of 5: 'k n', an experiment: given with 3"
+    assert slider.get_attribute("aria-valuetext") == (
+        "prefix length 2 of 5: 'k n', an experiment: it was 3 at the start"
     )
     assert page.get_by_text("what the model does at p = 2 is an experiment.").count() == 1
     assert page.locator("[aria-live=polite]").count() == 1
+
+
+@pytest.mark.parametrize("prefix_len", [None, 2])
+def test_nothing_is_said_to_be_given_that_was_not(page: Page, prefix_len: int | None) -> None:
+    open_bare(page, make(prefix_len=prefix_len))
+    for p in range(6):
+        page.get_by_role("slider", name="Prefix length p").fill(str(p))
+        words = page.locator(".plx-root").aria_snapshot()
+        assert "given" not in words
+        assert words.count("The explorer began with p = 2") == 1
+
+
+def test_a_close_second_is_not_named_before_the_strongest(page: Page) -> None:
+    explorer = make(["a", "b", "c"])
+    masks = torch.stack([create_prefix_lm_mask(3, p) for p in (1, 2, 3)])
+    close = torch.tensor([0.3703, 0.37033, 0.25937])
+    explorer.set_trait("table", pack((close * masks)[:, None, None].expand(3, 2, 2, 3, 3)))
+    assert explorer.description.endswith("row 2 (c) looks most at column 1 (b), 0.37.")
+    open_bare(page, explorer)
+    shows(page.locator(".plx-root"), explorer)
 
 
 @pytest.mark.parametrize("width", [280, 390])

@@ -38,7 +38,7 @@ def make_tokens(seq_len: int) -> Tensor:
     return torch.arange(seq_len)[None] * 3 % 7
 
 
-def make(symbols: Sequence[str] = SYMBOLS, prefix_len: int = 3, **place: int) -> AttentionExplorer:
+def make(symbols: Sequence[str] = SYMBOLS, prefix_len: int | None = 3, **place: int) -> AttentionExplorer:
     """An explorer of that model."""
     return AttentionExplorer(make_model(), make_tokens(len(symbols)), symbols, prefix_len, **place)
 
@@ -61,7 +61,7 @@ def kinds_of(explorer: AttentionExplorer) -> list[list[str]]:
 
 def ahead_of(explorer: AttentionExplorer, q: int) -> tuple[str, str]:
     """What row q, and the prefix rows together, look ahead, as the counts say it."""
-    p, ahead = explorer.prefix_len, explorer.weights.triu(1).sum(-1)
+    p, ahead = explorer.prefix_len, explorer.weights.double().triu(1).sum(-1)
     row = f"{float(ahead[q]):.2f}" if q < p - 1 else NONE
     return row, f"{float(ahead[: p - 1].mean()):.2f}" if p > 1 else NONE
 
@@ -81,11 +81,15 @@ def shows(root: Locator, explorer: AttentionExplorer) -> None:
     assert head["words"] == f"head {explorer.head} of 0 to {explorer.n_heads - 1}"
     prefix = sliders["Prefix length p"]
     assert (prefix["value"], prefix["last"], prefix["figures"]) == (p, seq_len, f"{p} of {seq_len}")
-    experiment = p != explorer.given
+    experiment = p != explorer.start
     assert ("an experiment" in prefix["words"]) == experiment
     assert ("an experiment" in drawn["notes"][0]) == experiment
-    assert f"given with p = {explorer.given}" in drawn["notes"][0]
-    presets = [("Causal", 0), (f"As given: {explorer.given}", explorer.given), ("Bidirectional", seq_len)]
+    assert f"The explorer began with p = {explorer.start}" in drawn["notes"][0]
+    presets = [
+        ("Causal", 0),
+        (f"At the start: {explorer.start}", explorer.start),
+        ("Bidirectional", seq_len),
+    ]
     assert drawn["pressed"] == [name for name, value in presets if value == p]
     assert_row(drawn, explorer, weights, mask)
 
@@ -153,7 +157,7 @@ KIND = Kind(
     ],
     choices=[
         Choice("Causal", lambda explorer: setattr(explorer, "prefix_len", 0)),
-        Choice("As given: 3", lambda explorer: setattr(explorer, "prefix_len", 3)),
+        Choice("At the start: 3", lambda explorer: setattr(explorer, "prefix_len", 3)),
         Choice("Bidirectional", lambda explorer: setattr(explorer, "prefix_len", len(explorer.tokens))),
     ],
 )

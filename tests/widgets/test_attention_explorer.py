@@ -15,6 +15,7 @@ from traitlets import TraitError
 
 from prefixlm_teach import (
     AttentionExplorer,
+    Block,
     TinyPrefixLM,
     create_prefix_lm_mask,
     load_checkpoint,
@@ -35,7 +36,7 @@ def test_at_every_place_the_weights_are_the_models_within_a_step() -> None:
         for layer, head in product(range(2), range(2)):
             explorer.prefix_len, explorer.layer, explorer.head = p, layer, head
             weights = explorer.weights
-            assert float((weights - exact[layer, head]).abs().max()) <= 1 / 255 + 1e-6
+            assert float((weights - exact[layer, head]).abs().max()) <= 1 / 65_535 + 1e-6
             assert (weights.sum(-1) - 1).abs().max() < 1e-6
             assert not weights[~create_prefix_lm_mask(5, p)].any()
             name = f"layer {layer}, head {head}, prefix length {p}"
@@ -55,17 +56,35 @@ def test_a_trained_models_word_takes_as_many_bytes_as_the_docstring_says() -> No
     batch = make_batch([("knotty", load_words()["knotty"][0])], vocabulary)
     symbols = vocabulary.decode(batch.tokens[0])
     explorer = AttentionExplorer(model, batch.tokens, symbols, int(batch.prefix_len))
-    assert (len(base64.b64decode(explorer.table)), len(explorer.table)) == (14_664, 19_552)
-    assert (explorer.layer, explorer.head, explorer.prefix_len, explorer.given) == (2, 0, 7, 7)
+    assert (len(base64.b64decode(explorer.table)), len(explorer.table)) == (29_328, 39_104)
+    assert (explorer.layer, explorer.head, explorer.prefix_len, explorer.start) == (2, 0, 7, 7)
     assert int(explorer.weights[6].argmax()) == 1  # <sep> looks at the n, not at the silent k
     said = explorer.picture().alt
     assert "row 6 (<sep>) looks most at column 1 (n), 0." in said
     assert said.endswith("45 of 144 cells are blocked; each row sums to 1.")
 
 
+def test_what_is_said_of_a_trained_models_word_is_true_of_its_own_weights() -> None:
+    model, vocabulary = load_checkpoint()
+    batch = make_batch([("knotty", load_words()["knotty"][0])], vocabulary)
+    explorer = AttentionExplorer(model, batch.tokens, vocabulary.decode(batch.tokens[0]))
+    step = 1 / 65_535
+    for p in range(13):
+        with torch.no_grad():
+            maps = model.attention_weights(batch.tokens, p)[:, 0].double()  # (layers, H, T, T)
+        for layer, head in product(range(3), range(4)):
+            explorer.prefix_len, explorer.layer, explorer.head = p, layer, head
+            weights, exact = explorer.weights, maps[layer, head]
+            named = exact.gather(1, weights.argmax(-1)[:, None])[:, 0]
+            assert float((exact.amax(-1) - named).max()) <= step
+            for here, there in zip(weights.flatten().tolist(), exact.flatten().tolist(), strict=True):
+                near = f"{there - 2 * step:.2f}", f"{there + 2 * step:.2f}"
+                assert f"{here:.2f}" in near, (p, layer, head, here, there)
+
+
 def test_it_begins_at_the_last_layer_with_half_of_the_tokens_as_prefix() -> None:
     explorer = AttentionExplorer(MODEL, TOKENS, SYMBOLS)
-    assert (explorer.layer, explorer.head, explorer.prefix_len, explorer.given) == (1, 0, 2, 2)
+    assert (explorer.layer, explorer.head, explorer.prefix_len, explorer.start) == (1, 0, 2, 2)
     assert repr(explorer) == "AttentionExplorer(5 tokens, layer=1, head=0, prefix_len=2)"
     chosen = AttentionExplorer(MODEL, TOKENS, SYMBOLS, 5, layer=0, head=1)
     assert (chosen.layer, chosen.head, chosen.prefix_len) == (0, 1, 5)
@@ -80,8 +99,33 @@ def test_the_picture_shows_the_weights_at_every_place() -> None:
         picture = explorer.picture()
         pictures.add(picture.png)
         assert picture.alt.startswith(explorer.description)
-        assert ("The sequence was given with p = 3." in picture.alt) == (p != 3)
+        assert picture.alt.endswith(" The explorer began with p = 3.") == (p != 3)
     assert len(pictures) == 24
+
+
+@pytest.mark.parametrize("prefix_len", [None, 2])
+def test_nothing_is_said_to_be_given_that_was_not(prefix_len: int | None) -> None:
+    explorer = AttentionExplorer(MODEL, TOKENS, SYMBOLS, prefix_len)
+    assert "began" not in explorer.picture().alt
+    explorer.prefix_len = 4
+    assert explorer.picture().alt.endswith(" The explorer began with p = 2.")
+    assert "given" not in explorer.picture().alt
+
+
+def test_the_readers_default_dtype_and_device_change_nothing() -> None:
+    words = AttentionExplorer(MODEL, TOKENS, SYMBOLS).picture()
+    for set_default, value, back in (
+        (torch.set_default_dtype, torch.float64, torch.float32),
+        (torch.set_default_device, "meta", None),
+    ):
+        set_default(value)
+        try:
+            explorer = AttentionExplorer(MODEL, TOKENS, SYMBOLS)
+            assert explorer.weights.dtype == torch.float32
+            assert explorer.weights.device.type == "cpu"
+            assert (explorer.picture().png, explorer.picture().alt) == (words.png, words.alt)
+        finally:
+            set_default(back)
 
 
 @pytest.mark.parametrize("seq_len", [1, 2, 17, 40])
@@ -98,7 +142,7 @@ def test_a_message_from_the_browser_sets_the_values() -> None:
     assert (explorer.layer, explorer.head, explorer.prefix_len) == (0, 1, 5)
 
 
-@pytest.mark.parametrize("trait", ["tokens", "n_layers", "n_heads", "given", "table"])
+@pytest.mark.parametrize("trait", ["tokens", "n_layers", "n_heads", "start", "table"])
 def test_what_follows_from_the_model_stays_as_it_is(trait: str) -> None:
     explorer = make()
     with pytest.raises(TraitError, match="read-only"):
@@ -137,6 +181,12 @@ def test_the_only_layer_is_named_as_such() -> None:
         AttentionExplorer(make_model(1, 1), TOKENS, SYMBOLS, layer=1)
 
 
+def changed(change: Callable[[TinyPrefixLM], Any]) -> TinyPrefixLM:
+    model = make_model()
+    change(model)
+    return model
+
+
 LONG = make_tokens(60)
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
@@ -148,6 +198,52 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: AttentionExplorer(make_model().train(), TOKENS, SYMBOLS),
         ValueError,
         "the model is in training mode, where dropout is at work: call model.eval() first",
+    ),
+    (
+        lambda: AttentionExplorer(changed(lambda model: model.blocks[1].train()), TOKENS, SYMBOLS),
+        ValueError,
+        "the model is in training mode",
+    ),
+    (
+        lambda: AttentionExplorer(
+            changed(lambda model: setattr(model, "blocks", torch.nn.ModuleList().eval())), TOKENS, SYMBOLS
+        ),
+        ValueError,
+        "the model has no blocks: there is no attention to show",
+    ),
+    (
+        lambda: AttentionExplorer(
+            changed(lambda model: model.blocks.append(Block(8, 4, 0.0).eval())), TOKENS, SYMBOLS
+        ),
+        ValueError,
+        "the model's blocks have [2, 2, 4] heads: an explorer shows as many in each",
+    ),
+    (
+        lambda: AttentionExplorer(
+            changed(lambda model: model.blocks.append(torch.nn.Identity().eval())), TOKENS, SYMBOLS
+        ),
+        TypeError,
+        "block 2 of the model must be a Block, not Identity",
+    ),
+    (
+        lambda: AttentionExplorer(changed(lambda model: model.blocks[1].double()), TOKENS, SYMBOLS),
+        TypeError,
+        "the model holds torch.float32 and torch.float64: use model.float(), so that it can be run",
+    ),
+    (
+        lambda: AttentionExplorer(changed(lambda model: model.to(torch.float8_e5m2)), TOKENS, SYMBOLS),
+        TypeError,
+        "the model holds torch.float8_e5m2: use model.float()",
+    ),
+    (
+        lambda: AttentionExplorer(changed(lambda model: model.to("meta")), TOKENS, SYMBOLS),
+        ValueError,
+        "the model is on the meta device, which holds no values",
+    ),
+    (
+        lambda: AttentionExplorer(changed(lambda model: model.output.to("meta")), TOKENS, SYMBOLS),
+        ValueError,
+        "the model is on the meta device, which holds no values",
     ),
     (lambda: AttentionExplorer(MODEL, SYMBOLS, SYMBOLS), TypeError, "tokens must be a (B, T) tensor of ids"),
     (lambda: AttentionExplorer(MODEL, TOKENS[0], SYMBOLS), ValueError, "add the batch dimension"),
@@ -186,7 +282,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: AttentionExplorer(MODEL, LONG, ["w"] * 60),
         ValueError,
         "60 tokens in 2 layers of 2 heads have 583,160 weights to choose from, one map for each prefix "
-        "length, and the page carries them all: at most 262,144. Take fewer tokens",
+        "length, and the page carries them all: at most 131,072. Take fewer tokens",
     ),
 ]
 

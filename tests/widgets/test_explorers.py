@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from shown import NAMES, kind_of, restore
 
 from prefixlm_teach.widgets.base import FOLDER, VIEW, Explorer
@@ -52,6 +53,24 @@ def test_a_cell_shows_the_live_view_a_picture_and_a_sentence(name: str) -> None:
     assert metadata["image/png"]["alt"] == data["text/plain"]
     assert data["text/html"].count("<img ") == 1  # what JupyterLab shows, with its words, if nothing can run
     assert len(data["text/plain"]) > 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_half_a_character_is_drawn_as_a_control_character_is(name: str) -> None:
+    pictures = [kind_of(name).make_hard(["k", odd, *"abcdefgh"]).picture() for odd in ("\ud800", "·")]
+    assert pictures[0].png == pictures[1].png
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("batch", "split")])
+def test_the_readers_default_device_is_not_asked(name: str) -> None:
+    explorer = kind_of(name).make()
+    words, said = explorer.picture(), explorer.description
+    torch.set_default_device("meta")
+    try:
+        again = explorer.picture()
+        assert (again.png, again.alt, explorer.description) == (words.png, words.alt, said)
+    finally:
+        torch.set_default_device(None)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from shown_loss import V, copying, make
 from torch import Tensor
+from torch.nested import nested_tensor
 from torch.nn import functional as F
 
 from prefixlm_teach import LossExplorer, TinyPrefixLM, compute_prefix_lm_loss
@@ -125,6 +126,21 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         {"models": {"a": trained().train()}},
         ValueError,
         "the model is in training mode, where dropout is at work: call model.eval() first",
+    ),
+    (
+        {"models": {"a": lambda tokens, p: copying(tokens, p).to_sparse()}},
+        TypeError,
+        "model 'a' gives sparse or nested logits: they must be an ordinary tensor",
+    ),
+    (
+        {"models": {"a": lambda tokens, p: nested_tensor([copying(tokens, p)[0]], layout=torch.jagged)}},
+        TypeError,
+        "model 'a' gives sparse or nested logits",
+    ),
+    (
+        {"models": {"a": lambda tokens, p: copying(tokens, p).to(torch.float8_e5m2)}},
+        TypeError,
+        "model 'a' gives logits in torch.float8_e5m2: use logits.float()",
     ),
     (
         {"models": {"a": lambda tokens, p: tokens}},
