@@ -47,7 +47,7 @@ function sayRow(tokens, q, p, row) {
   const weights = row.length === 1 ? "Its one weight is 1" : `Its ${row.length} weights sum to 1`;
   const hidden = blocked ? `${plural(blocked, "cell")} ${blocked === 1 ? "is" : "are"} blocked` : "no cell is blocked";
   const guess = q === Math.max(p - 1, 0) && p < n && n > 1 ? " It makes the first guess." : "";
-  return `Row ${q}, “${shown(tokens[q])}”, looks most at column ${k}, “${shown(tokens[k])}”: ${say(row[k])}. `
+  return `Row ${q}, ${quoted(tokens[q])}, looks most at column ${k}, ${quoted(tokens[k])}: ${say(row[k])}. `
     + `${weights}; ${hidden}.${guess}`;
 }
 
@@ -72,7 +72,8 @@ function render({ model, el }) {
   const note = make("p", { class: "plx-note" });
   const counts = makeCounts(["Sum of the row", "Row looks ahead", "Prefix rows look ahead"]);
   const bars = makeBars({ label: "Weights of the row", rows: tokens, columns: [["Weight", "– where blocked"]] });
-  const readout = make("p", { class: "plx-readout", "aria-live": "polite" });
+  const voice = makeVoice();
+  const readout = makeSentence("plx-readout", voice);
 
   let rows = []; // the map on show
   const readRow = () => {
@@ -86,8 +87,7 @@ function render({ model, el }) {
       say(sum(row)), q < p - 1 ? say(ahead(q)) : "–",
       p > 1 ? say(sum(times(p - 1, ahead)) / (p - 1)) : "–",
     ]);
-    const words = sayRow(tokens, q, p, row);
-    if (readout.textContent !== words) readout.textContent = words; // it is read out whenever it is set
+    readout.set(sayRow(tokens, q, p, row));
   };
   const grid = makeGrid(tokens, ["crossed", ...times(21, (i) => `shade-${5 * i}`)], {
     label: "Rows of the weights: where each token looks", onRow: readRow,
@@ -95,6 +95,9 @@ function render({ model, el }) {
 
   const draw = () => {
     const [p, l, h] = [prefix(), layer(), head()];
+    settle(model, "prefix_len", p);
+    settle(model, "layer", l);
+    settle(model, "head", h);
     rows = rowsOf(steps, n, { layers, heads }, p, l, h);
     layerSlider.set(l, `${l}`, `layer ${l} of 0 to ${layers - 1}`);
     headSlider.set(h, `${h}`, `head ${h} of 0 to ${heads - 1}`);
@@ -116,7 +119,8 @@ function render({ model, el }) {
         grid.element,
         makeLegend([["shade-0", "weight 0"], ["shade-50", "0.5"], ["shade-100", "1"], ["crossed", "blocked"]]),
         make("p", { class: "plx-hint" }, "Point at a row, or walk the rows with the arrow keys, to see where it looks.")),
-      make("div", { class: "plx-side" }, readout, bars.element, counts.element))));
+      make("div", { class: "plx-side" }, readout.element, bars.element, counts.element)),
+    voice.element));
   draw();
   const changes = ["layer", "head", "prefix_len"].map((trait) => `change:${trait}`);
   changes.forEach((change) => model.on(change, draw));

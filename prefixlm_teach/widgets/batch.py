@@ -78,22 +78,25 @@ class BatchExplorer(Explorer):
     @property
     def valid(self) -> Tensor:
         """(B, T) booleans, False at padding."""
-        lengths = torch.tensor([len(tokens) for tokens in self.examples])
-        column = torch.arange(int(lengths.max()))
+        lengths = torch.tensor([len(tokens) for tokens in self.examples], device="cpu")
+        column = torch.arange(int(lengths.max()), device="cpu")
         place = column if self.side == "right" else column.flip(0)
         return place < lengths[:, None]
 
     @property
     def mask(self) -> Tensor:
         """The (B, 1, T, T) mask in which each example has its own p."""
-        valid = self.valid
-        return create_prefix_lm_mask(valid.size(1), torch.tensor(self.prefix_lens), valid=valid)
+        return self._mask_of(self.prefix_lens)
 
     @property
     def borrowed_mask(self) -> Tensor:
         """The (B, 1, T, T) mask on show: `mask` if nothing is borrowed."""
+        return self._mask_of(self._given())
+
+    def _mask_of(self, prefix_lens: Sequence[int]) -> Tensor:
         valid = self.valid
-        return create_prefix_lm_mask(valid.size(1), torch.tensor(self._given()), valid=valid)
+        with torch.device("cpu"):  # whatever the reader's default device is
+            return create_prefix_lm_mask(valid.size(1), torch.tensor(prefix_lens), valid=valid)
 
     def _given(self) -> list[int]:
         if self.borrowed is None:

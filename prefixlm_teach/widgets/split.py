@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
+import torch
 import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -63,7 +64,8 @@ class SplitExplorer(Explorer):
     @property
     def mask(self) -> Tensor:
         """The (T, T) boolean mask on show."""
-        return create_prefix_lm_mask(len(self.tokens), self.prefix_len)
+        with torch.device("cpu"):  # whatever the reader's default device is
+            return create_prefix_lm_mask(len(self.tokens), self.prefix_len)
 
     @property
     def description(self) -> str:

@@ -61,7 +61,7 @@ def test_half_a_character_is_drawn_as_a_control_character_is(name: str) -> None:
     assert pictures[0].png == pictures[1].png
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("batch", "split")])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_readers_default_device_is_not_asked(name: str) -> None:
     explorer = kind_of(name).make()
     words, said = explorer.picture(), explorer.description
