@@ -16,8 +16,8 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from prefixlm_teach.probe_arguments import (
     check_a_gradient,
+    check_an_embedding,
     check_an_other_id,
-    check_one_embedding,
     check_output,
     check_probe,
     check_steady,
@@ -60,7 +60,7 @@ def visibility(
         how: "change" or "gradient".
         ids: by change: the ids that take each token's place; when left out, four from the middle of the
             vocabulary, as special ids stand at its ends. Several, since two ids may have equal embeddings.
-        embedding: by gradient: the layer that turns ids into vectors; when left out, the only `nn.Embedding`
+        embedding: by gradient: the layer that turns ids into vectors; when left out, every `nn.Embedding`
             that is given the tokens.
         tolerance: what a number has to exceed to count as moved, for models whose arithmetic is not stable
             to the last bit, or that mask by a product and not by a weight of 0.
@@ -72,8 +72,8 @@ def visibility(
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind, shape or range; the model is in training mode,
-            answers two equal calls differently, returns something else than logits, or NaN; by gradient,
-            there is no embedding, more than one, or no gradient.
+            answers two equal calls differently, or returns NaN or no logits; by gradient, there is no
+            embedding or no gradient.
     """
     check_probe(model, tokens, prefix_len, valid, how, ids, embedding, tolerance)
     given = {} if valid is None else {"valid": valid}
@@ -92,8 +92,8 @@ def visibility(
         check_an_other_id(others, tokens)
         seen = by_change(logits_of, tokens, others, tolerance)
     else:
-        layer = find_embedding(logits_of, tokens) if embedding is None else embedding
-        seen = by_gradient(logits_of, tokens, layer, tolerance)
+        layers = find_embeddings(logits_of, tokens, logits.size(-1)) if embedding is None else [embedding]
+        seen = by_gradient(logits_of, tokens, layers, tolerance)
     if valid is not None:
         seen &= valid[:, None, :, None]
     return seen[0, 0] if len(tokens) == 1 else seen
@@ -118,23 +118,24 @@ def by_change(logits_of: LogitsOf, tokens: Tensor, ids: Sequence[int], tolerance
     return seen
 
 
-def by_gradient(logits_of: LogitsOf, tokens: Tensor, embedding: nn.Module, tolerance: float) -> Tensor:
+def by_gradient(logits_of: LogitsOf, tokens: Tensor, layers: Sequence[nn.Module], tolerance: float) -> Tensor:
     """Return the (B, B, T, T) booleans of `visibility`: ask each row how the embeddings would move it."""
     B, T = tokens.shape
     seen = torch.zeros(B, B, T, T, dtype=torch.bool, device=tokens.device)
-    vectors: list[Tensor] = []  # what the embedding returned, each time that it was called
+    vectors: list[Tensor] = []  # what the layers returned, each time that one was called
 
     def cut(layer: nn.Module, args: Any, vector: Tensor) -> Tensor:
         check_vectors_of(vector, tokens)
         vectors.append(vector.detach().requires_grad_())
         return vectors[-1].clone()  # a model may work on it in place
 
-    hook = embedding.register_forward_hook(cut)
+    hooks = [layer.register_forward_hook(cut) for layer in layers]
     try:
         with torch.enable_grad():
             logits = logits_of(tokens)
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()
     check_a_gradient(logits, vectors)
     # A sum of all logits may stand still while each of them moves: sum them with weights.
     weights = torch.randn(logits.size(-1), generator=torch.Generator().manual_seed(0)).to(logits)
@@ -147,20 +148,24 @@ def by_gradient(logits_of: LogitsOf, tokens: Tensor, embedding: nn.Module, toler
     return seen
 
 
-def find_embedding(logits_of: LogitsOf, tokens: Tensor) -> nn.Module:
-    """Return the only `nn.Embedding` to which a model gives the tokens, wherever it is."""
-    found: list[nn.Module] = []
+@torch.no_grad()
+def find_embeddings(logits_of: LogitsOf, tokens: Tensor, vocab_size: int) -> list[nn.Module]:
+    """Return each `nn.Embedding` to which a model gives the tokens, wherever it is."""
+    found: set[nn.Module] = set()
 
     def look(layer: nn.Module, args: Any, vector: Any) -> None:
-        if isinstance(layer, nn.Embedding) and args and args[0].shape == tokens.shape:
-            found.extend([layer] if bool((args[0] == tokens).all()) else [])
+        if isinstance(layer, nn.Embedding) and args and args[0].shape == given.shape:
+            found.update([layer] if bool((args[0] == given).all()) else [])
 
     hook = register_module_forward_hook(look)
+    layers = []
     try:
-        with torch.no_grad():
-            logits_of(tokens)
+        for given in (tokens, (tokens + 1) % vocab_size):  # twice: the first may look like positions
+            found.clear()
+            logits_of(given)
+            layers.append(set(found))
     finally:
         hook.remove()
-    layers = list(dict.fromkeys(found))  # one that is called twice is still one
-    check_one_embedding(layers)
-    return layers[0]
+    both = layers[0] & layers[1]
+    check_an_embedding(both)
+    return list(both)
