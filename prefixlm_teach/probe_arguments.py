@@ -18,6 +18,7 @@ from prefixlm_teach.arguments import (
     check_valid,
     kind_of,
 )
+from prefixlm_teach.rule_arguments import check_lengths
 
 WAYS = ("change", "gradient")
 
@@ -44,6 +45,7 @@ def check_probe(
     if ids is not None:
         check_only(how, "change", "ids")
         check_other_ids(ids)
+        check_an_other_id(ids, tokens)
     if embedding is not None:
         check_only(how, "gradient", "embedding")
         if not isinstance(embedding, nn.Module):
@@ -167,10 +169,7 @@ def check_explained(seen: Any, prefix_len: Any, valid: Any, lengths: Any) -> Non
         return
     if batch > 1:
         raise ValueError(f"lengths are of documents packed in one row, but seen is for {batch} examples")
-    if not isinstance(lengths, Sequence) or isinstance(lengths, str):
-        raise TypeError(f"lengths must be a list of whole numbers, one per document, not {kind_of(lengths)}")
-    for d, length in enumerate(lengths):
-        check_int(f"lengths[{d}]", length, minimum=1)
+    check_lengths(lengths)
     real = seq_len if valid is None else int(valid.sum())
     if sum(lengths) != real:
         raise ValueError(f"lengths add up to {sum(lengths)}, but the row has {real} real tokens")
