@@ -77,9 +77,9 @@ def explain(
         findings = [*leaks(part, table, T), *([first.sentence] if first.sentence else [])]
         right = right and not findings
         said += [part.name + finding for finding in findings or ["Right."]]
-        alike = list(dict.fromkeys(look.name for look in others if look.name != first.name))
-        if alike:
-            doubts.append(f"{part.name}This table is also that of: {', '.join(alike)}.")
+        if others:
+            alike = ", ".join(look.name for look in others)
+            doubts.append(f"{part.name}This table is also that of: {alike}.")
     if right:
         who = f"with p = {parts[0].prefix_len}" if len(parts) == 1 else "with its p"
         said = [f"Right: each row sees what a prefix LM {who} shows it, and nothing else."]
@@ -173,12 +173,12 @@ def _other_prefixes(part: Part, parts: Sequence[Part], seq_len: int) -> Iterator
     n, p = len(part.real), part.prefix_len
     known = {0, 1, p - 1, p, p + 1, n}
     pads_before = int(part.real[0]) % seq_len if len(part.pads) else 0
-    if pads_before and p:
+    if pads_before:
         known.add(p - pads_before)
         sentence = f"Pads are counted as prefix: {pads_before} before the text, and the prefix ends too soon"
         yield Look("pads counted as prefix", sentence, create_prefix_lm_mask(n, max(p - pads_before, 0)))
     for other in parts:
-        if min(other.prefix_len, n) != p:
+        if other.prefix_len != p:
             known.add(other.prefix_len)
             whose = f"the p of {other.name[:-2].lower()}"
             sentence = f"Borrowed prefix: as if p were {other.prefix_len}, {whose}, not {p}"

@@ -18,6 +18,7 @@ from prefixlm_teach.probe_arguments import (
     check_a_gradient,
     check_an_embedding,
     check_an_other_id,
+    check_no_nan,
     check_output,
     check_probe,
     check_steady,
@@ -73,19 +74,20 @@ def visibility(
     Raises:
         TypeError, ValueError: an argument has the wrong kind, shape or range; the model is in training mode,
             answers two equal calls differently, or returns NaN or no logits; by gradient, there is no
-            embedding or no gradient.
+            embedding, or the gradient is NaN or missing.
     """
     check_probe(model, tokens, prefix_len, valid, how, ids, embedding, tolerance)
     given = {} if valid is None else {"valid": valid}
+    real = torch.ones_like(tokens, dtype=torch.bool) if valid is None else valid
 
     def logits_of(tokens: Tensor) -> Tensor:
         logits = model(tokens, prefix_len, **given)
-        check_output(logits, tokens, valid)
+        check_output(logits, tokens, real)
         return logits
 
     with torch.no_grad():
         logits = logits_of(tokens)
-        check_steady(differs(logits, logits_of(tokens), tolerance), valid)
+        check_steady(differs(logits, logits_of(tokens), tolerance), real)
     if how == "change":
         V = logits.size(-1)
         others = [V * i // 5 for i in range(1, 5)] if ids is None else ids
@@ -93,9 +95,8 @@ def visibility(
         seen = by_change(logits_of, tokens, others, tolerance)
     else:
         layers = find_embeddings(logits_of, tokens, logits.size(-1)) if embedding is None else [embedding]
-        seen = by_gradient(logits_of, tokens, layers, tolerance)
-    if valid is not None:
-        seen &= valid[:, None, :, None]
+        seen = by_gradient(logits_of, tokens, layers, tolerance, real)
+    seen &= real[:, None, :, None]
     return seen[0, 0] if len(tokens) == 1 else seen
 
 
@@ -118,7 +119,10 @@ def by_change(logits_of: LogitsOf, tokens: Tensor, ids: Sequence[int], tolerance
     return seen
 
 
-def by_gradient(logits_of: LogitsOf, tokens: Tensor, layers: Sequence[nn.Module], tolerance: float) -> Tensor:
+@torch.enable_grad()
+def by_gradient(
+    logits_of: LogitsOf, tokens: Tensor, layers: Sequence[nn.Module], tolerance: float, real: Tensor
+) -> Tensor:
     """Return the (B, B, T, T) booleans of `visibility`: ask each row how the embeddings would move it."""
     B, T = tokens.shape
     seen = torch.zeros(B, B, T, T, dtype=torch.bool, device=tokens.device)
@@ -131,20 +135,20 @@ def by_gradient(logits_of: LogitsOf, tokens: Tensor, layers: Sequence[nn.Module]
 
     hooks = [layer.register_forward_hook(cut) for layer in layers]
     try:
-        with torch.enable_grad():
-            logits = logits_of(tokens)
+        logits = logits_of(tokens)
     finally:
         for hook in hooks:
             hook.remove()
     check_a_gradient(logits, vectors)
     # A sum of all logits may stand still while each of them moves: sum them with weights.
     weights = torch.randn(logits.size(-1), generator=torch.Generator().manual_seed(0)).to(logits)
-    for a, q in product(range(B), range(T)):
+    for a, q in real.nonzero().tolist():
         gradients = torch.autograd.grad(
             logits[a, q] @ weights, vectors, retain_graph=True, materialize_grads=True
         )
-        size = sum(gradient.abs().amax(-1) for gradient in gradients)  # (B, T)
-        seen[a, :, q] = ~(size <= tolerance)  # NaN has been moved
+        size = torch.stack([gradient.abs().amax(-1) for gradient in gradients]).amax(0)  # (B, T)
+        check_no_nan(size, a, q)
+        seen[a, :, q] = size > tolerance
     return seen
 
 

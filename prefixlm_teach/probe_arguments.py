@@ -80,8 +80,8 @@ def check_an_other_id(ids: Sequence[int], tokens: Tensor) -> None:
         )
 
 
-def check_output(logits: Any, tokens: Tensor, valid: Tensor | None) -> None:
-    """Raise unless a model has returned floating (B, T, V) logits for `tokens`, no NaN at real ones."""
+def check_output(logits: Any, tokens: Tensor, real: Tensor) -> None:
+    """Raise unless a model has returned floating (B, T, V) logits for `tokens`, no NaN at `real` ones."""
     wanted = f"({tokens.size(0)}, {tokens.size(1)}, V)"
     if not isinstance(logits, Tensor) or not logits.is_floating_point():
         what = logits.dtype if isinstance(logits, Tensor) else kind_of(logits)
@@ -94,7 +94,7 @@ def check_output(logits: Any, tokens: Tensor, valid: Tensor | None) -> None:
             f"the model must return {wanted} logits, one row for each token, not {tuple(logits.shape)}"
         )
     check_same_device("tokens", tokens, "the model's answer", logits)
-    nan = logits.isnan().any(-1) if valid is None else logits.isnan().any(-1) & valid
+    nan = logits.isnan().any(-1) & real
     if bool(nan.any()):
         b, q = nan.nonzero()[0].tolist()
         raise ValueError(
@@ -103,9 +103,9 @@ def check_output(logits: Any, tokens: Tensor, valid: Tensor | None) -> None:
         )
 
 
-def check_steady(moved: Tensor, valid: Tensor | None) -> None:
+def check_steady(moved: Tensor, real: Tensor) -> None:
     """Raise if two equal calls gave different logits: `moved` (B, T) says in which rows."""
-    if bool((moved if valid is None else moved & valid).any()):
+    if bool((moved & real).any()):
         raise ValueError(
             "the model gave different logits for the same tokens, so a change would show nothing: call "
             "model.eval() if it has dropout, start from an empty cache, or set a tolerance for rounding"
@@ -139,6 +139,16 @@ def check_a_gradient(logits: Tensor, vectors: Sequence[Tensor]) -> None:
     if not logits.requires_grad:
         raise ValueError(
             "the logits have no gradient: the model cuts it, by torch.no_grad() or detach(). Use how='change'"
+        )
+
+
+def check_no_nan(gradient: Tensor, example: int, row: int) -> None:
+    """Raise if a row of logits without NaN has a gradient with NaN."""
+    if bool(gradient.isnan().any()):
+        raise ValueError(
+            f"the gradient of row {row} of example {example} is NaN, though its logits are not: does a "
+            "softmax run over nothing but -inf, and is its NaN filled in afterwards? Let such a query see a "
+            "key before the softmax, and fill in its weights of 0 after it"
         )
 
 

@@ -117,6 +117,12 @@ def test_no_prefix_and_a_prefix_of_one_token_look_alike_and_it_says_so() -> None
         assert f"\nThis table is also that of: causal, {other}.\nTo tell these apart, probe with" in said
 
 
+@given(clear_sizes)
+def test_a_model_without_residual_may_be_upside_down_too(size: tuple[int, int]) -> None:
+    said = explain(~torch.tensor(prefix(*size)), size[1])
+    assert said.startswith("Upside down: True and False are exchanged (row 0 does not see column 0)")
+
+
 @given(clear_sizes, st.data())
 def test_another_prefix_is_called_by_its_length(size: tuple[int, int], data: st.DataObject) -> None:
     n, p = size
@@ -273,6 +279,14 @@ def test_an_example_of_nothing_but_padding_is_right() -> None:
     seen = torch.zeros(2, 2, 4, 4, dtype=torch.bool)
     seen[0, 0] = torch.tensor(prefix(4, 2))
     assert explain(seen, torch.tensor([2, 0]), valid=valid).startswith("Right")
+
+
+def test_a_prefix_longer_than_the_example_could_be_borrowed_unseen() -> None:
+    valid = torch.tensor([[True] * 8, [True] * 4 + [False] * 4])
+    batch = batch_table(Padded(valid.tolist(), [6, 4]))
+    said = explain(batch, torch.tensor([6, 4]), valid=valid)
+    assert said.startswith("Right")
+    assert "Example 1: This table is also that of: all visible, transposed, the p of example 0." in said
 
 
 # What is left open

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 import torch
+from broken_models import lm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Padded, padded_batches
 from torch import Tensor, nn
+from torch.nn.modules.module import _global_forward_hooks as every_layers_hooks
 
 from prefixlm_teach import (
     TinyPrefixLM,
@@ -19,6 +21,7 @@ from prefixlm_teach import (
     explain,
     mask_from_rule,
     mask_parts,
+    to_additive,
     visibility,
 )
 from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
@@ -128,6 +131,7 @@ def test_nothing_of_the_model_and_of_the_tokens_is_changed() -> None:
     assert all(torch.equal(w, weights[name]) for name, w in tiny().state_dict().items())
     assert all(parameter.grad is None for parameter in tiny().parameters())
     assert not tiny().token_emb._forward_hooks
+    assert not every_layers_hooks
 
 
 # What is refused, and what is not
@@ -261,7 +265,7 @@ EYE = torch.eye(5, dtype=torch.bool)
 
 def test_each_call_of_each_table_of_the_tokens_counts_by_gradient() -> None:
     torch.manual_seed(0)
-    own, other = nn.Embedding(V, V).double(), nn.Embedding(V, V).double()
+    own, other = nn.Embedding(V, V).double(), nn.Sequential(nn.Embedding(V, 3), nn.Linear(3, V)).double()
     for model in (own_and_next(own, other), own_and_next(own, own)):
         for how in WAYS:
             assert torch.equal(visibility(model, ids(1, 5), 0, how=how), EYE | EYE.roll(1, dims=1))
@@ -306,6 +310,36 @@ def test_an_embedding_that_is_not_called_or_returns_something_else_is_refused() 
         visibility(tiny(), ids(1, 5), 2, how="gradient", embedding=tiny().pos_emb)
 
 
+def test_a_gradient_of_nan_behind_finite_logits_is_refused() -> None:
+    """pytorch 103749: the weights of a blind row are filled in after the softmax, but its gradient is not."""
+    valid = torch.tensor([[False, True, True, True]])
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        weights = (q @ k.mT + to_additive(mask, torch.float64)).softmax(-1)
+        return weights.masked_fill(~mask, 0.0) @ v
+
+    def filled_in(tokens: Tensor, prefix_len: Any, *, valid: Tensor) -> Tensor:
+        mask = create_prefix_lm_mask(tokens.size(1), prefix_len, valid=valid)
+        return lm(tokens, mask & valid[:, None, :, None], attend)
+
+    assert torch.equal(visibility(filled_in, ids(1, 4), 2, valid=valid)[1:, 1:], create_prefix_lm_mask(3, 2))
+    with pytest.raises(ValueError, match="the gradient of row 1 of example 0 is NaN, though its logits are"):
+        visibility(filled_in, ids(1, 4), 2, valid=valid, how="gradient")
+
+
+def test_a_model_may_work_in_place_on_its_embeddings() -> None:
+    torch.manual_seed(0)
+    table = nn.Embedding(V, V).double()
+    seen = visibility(lambda tokens, p: table(tokens).mul_(2), ids(1, 5), 0, how="gradient")
+    assert torch.equal(seen, EYE)
+
+
+def test_gradients_are_found_where_they_are_switched_off_outside() -> None:
+    with torch.no_grad():
+        seen = visibility(tiny(), ids(1, 5), 2, how="gradient")
+    assert torch.equal(seen, create_prefix_lm_mask(5, 2))
+
+
 def test_a_sum_of_logits_that_stands_still_does_not_hide_their_moves() -> None:
     def centred(tokens: Tensor, prefix_len: Any) -> Tensor:
         return tiny()(tokens, prefix_len).log_softmax(-1) + 0 * prefix_len
@@ -328,16 +362,17 @@ def test_a_choice_has_no_gradient_but_a_change_shows_it() -> None:
     assert torch.equal(visibility(chosen, tokens, 0, how="gradient"), create_prefix_lm_mask(5, 0))
 
 
-@pytest.mark.parametrize("how", WAYS)
-def test_a_hook_is_taken_away_when_the_model_fails(how: str) -> None:
+@pytest.mark.parametrize("given", [{}, {"embedding": tiny().token_emb}], ids=["found", "named"])
+def test_hooks_are_taken_away_when_the_model_fails(given: dict[str, Any]) -> None:
     def failing(tokens: Tensor, prefix_len: Any) -> Tensor:
-        tiny()(tokens, prefix_len)
-        raise KeyError("theirs")
+        logits = tiny()(tokens, prefix_len)
+        if every_layers_hooks or tiny().token_emb._forward_hooks:
+            raise KeyError("theirs")
+        return logits
 
     with pytest.raises(KeyError, match="theirs"):
-        visibility(
-            failing, ids(1, 5), 2, how=how, **({"embedding": tiny().token_emb} if how == "gradient" else {})
-        )
+        visibility(failing, ids(1, 5), 2, how="gradient", **given)
+    assert not every_layers_hooks
     assert not tiny().token_emb._forward_hooks
 
 
