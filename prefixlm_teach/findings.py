@@ -21,7 +21,7 @@ from prefixlm_teach.probe_arguments import check_explained
 class Part(NamedTuple):
     """One example of a batch, or one document of a packed row, and where it stands in the whole table."""
 
-    name: str  # "Example 1: ", "Document 0: ", or nothing where there is only one
+    who: str  # "example 1" or "document 0"
     real: Tensor  # (n,) rows and columns of its tokens
     pads: Tensor  # (m,) rows and columns of the padding in its row
     prefix_len: int
@@ -59,7 +59,8 @@ def explain(
 
     Returns:
         A line for each finding with the first cell that shows it, "row 0 does not see column 1": row q is the
-        guess made at token q, column k is token k. One line that begins with "Right" if there is none.
+        guess made at token q, column k is token k. Without a finding it begins with "Right", and the
+        next lines say what the input did not try.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind, shape or range, or they do not fit together.
@@ -73,16 +74,17 @@ def explain(
 
     said, doubts, right = [], [], True
     for part in parts:
+        who = f"{part.who.capitalize()}: " if len(parts) > 1 else ""
         first, *others = looks_like(part, table, parts, T)
-        findings = [*leaks(part, table, T), *([first.sentence] if first.sentence else [])]
+        findings = [*leaks(part, table, parts, T), *([first.sentence] if first.sentence else [])]
         right = right and not findings
-        said += [part.name + finding for finding in findings or ["Right."]]
+        said += [who + finding for finding in findings or ["Right."]]
         if others:
             alike = ", ".join(look.name for look in others)
-            doubts.append(f"{part.name}This table is also that of: {alike}.")
+            doubts.append(f"{who}This table is also that of: {alike}.")
     if right:
-        who = f"with p = {parts[0].prefix_len}" if len(parts) == 1 else "with its p"
-        said = [f"Right: each row sees what a prefix LM {who} shows it, and nothing else."]
+        its = f"p = {parts[0].prefix_len}" if len(parts) == 1 else "its own p"
+        said = [f"Right: each row sees what a prefix LM with {its} shows it, and nothing else."]
         said += _left_open(parts, valid)
     if doubts:
         doubts.append(
@@ -98,28 +100,34 @@ def _parts(prefix_len: int | Tensor, valid: Tensor, lengths: Sequence[int] | Non
     count = len(valid) if lengths is None else len(lengths)
     prefix_lens = torch.as_tensor(prefix_len).expand(count).tolist()
     if lengths is None:
-        reals, kind = [row[real] for row, real in zip(places, valid, strict=True)], "Example"
+        reals, kind = [row[real] for row, real in zip(places, valid, strict=True)], "example"
         pads = [row[~real] for row, real in zip(places, valid, strict=True)]
     else:
-        reals, kind = list(places[valid].split(list(lengths))), "Document"
+        reals, kind = list(places[valid].split(list(lengths))), "document"
         pads = [places[~valid]] * count
     for i in range(count):
-        name = f"{kind} {i}: " if count > 1 else ""
-        yield Part(name, reals[i], pads[i], prefix_lens[i])
+        yield Part(f"{kind} {i}", reals[i], pads[i], prefix_lens[i])
 
 
-def leaks(part: Part, table: Tensor, seq_len: int) -> Iterator[str]:
+def leaks(part: Part, table: Tensor, parts: Sequence[Part], seq_len: int) -> Iterator[str]:
     """Say which columns outside of the part its rows see: neighbours, and padding."""
     outside = torch.ones(len(table), dtype=torch.bool, device=table.device)
     outside[part.real] = outside[part.pads] = False
-    for columns, sentence in [
-        (outside.nonzero().flatten(), "A neighbour leaks ({})."),
-        (part.pads, "Padding is visible ({}, a pad)."),
-    ]:
+    neighbours = outside.nonzero().flatten()
+    for columns, sentence in (
+        (neighbours, "A neighbour leaks ({})."),
+        (part.pads, "Padding is visible ({})."),
+    ):
         open_cells = table[part.real][:, columns].nonzero().tolist()
         if open_cells:
-            q, k = open_cells[0]
-            yield sentence.format(_cell(part.real[q], columns[k], seq_len, sees=True))
+            q, k = part.real[open_cells[0][0]], columns[open_cells[0][1]]
+            where = "a pad" if columns is part.pads else _owner(k, parts)
+            yield sentence.format(f"{_cell(q, k, seq_len, sees=True)}, {where}")
+
+
+def _owner(place: Tensor, parts: Sequence[Part]) -> str:
+    """Say whose column this is: "example 1", "document 0"."""
+    return next(part.who for part in parts if bool((place == torch.cat([part.real, part.pads])).any()))
 
 
 def looks_like(part: Part, table: Tensor, parts: Sequence[Part], seq_len: int) -> list[Look]:
@@ -134,7 +142,7 @@ def looks_like(part: Part, table: Tensor, parts: Sequence[Part], seq_len: int) -
         for q, k in (own != wanted).nonzero().tolist()
     ]
     pads_hidden = len(part.pads) > 0 and not bool(table[part.real][:, part.pads].any())
-    looks = [*_common(n, p, pads_hidden), *_other_prefixes(part, parts, seq_len), *_windows(n, p)]
+    looks = [*_common(n, p, pads_hidden), *_other_prefixes(part, parts), *_windows(n, p)]
     found = [look for look in looks if torch.equal(own, look.table.to(own.device))]
     if not found:
         more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
@@ -144,9 +152,7 @@ def looks_like(part: Part, table: Tensor, parts: Sequence[Part], seq_len: int) -
 
 def _cell(q: Tensor, k: Tensor, seq_len: int, *, sees: bool) -> str:
     """Name a cell of the whole table by its row and column in its example."""
-    a, b = int(q) // seq_len, int(k) // seq_len
-    where = "" if a == b else f" of example {b}"
-    return f"row {int(q) % seq_len} {'sees' if sees else 'does not see'} column {int(k) % seq_len}{where}"
+    return f"row {int(q) % seq_len} {'sees' if sees else 'does not see'} column {int(k) % seq_len}"
 
 
 def _common(n: int, p: int, pads_hidden: bool) -> Iterator[Look]:
@@ -168,11 +174,11 @@ def _common(n: int, p: int, pads_hidden: bool) -> Iterator[Look]:
             yield Look(name, sentence, create_prefix_lm_mask(n, p + step))
 
 
-def _other_prefixes(part: Part, parts: Sequence[Part], seq_len: int) -> Iterator[Look]:
+def _other_prefixes(part: Part, parts: Sequence[Part]) -> Iterator[Look]:
     """What an example shows whose prefix is another's, was counted with the pads, or is just another."""
     n, p = len(part.real), part.prefix_len
     known = {0, 1, p - 1, p, p + 1, n}
-    pads_before = int(part.real[0]) % seq_len if len(part.pads) else 0
+    pads_before = int((part.pads < part.real[0]).sum())
     if pads_before:
         known.add(p - pads_before)
         sentence = f"Pads are counted as prefix: {pads_before} before the text, and the prefix ends too soon"
@@ -180,13 +186,12 @@ def _other_prefixes(part: Part, parts: Sequence[Part], seq_len: int) -> Iterator
     for other in parts:
         if other.prefix_len != p:
             known.add(other.prefix_len)
-            whose = f"the p of {other.name[:-2].lower()}"
+            whose = f"the p of {other.who}"
             sentence = f"Borrowed prefix: as if p were {other.prefix_len}, {whose}, not {p}"
             yield Look(whose, sentence, create_prefix_lm_mask(n, min(other.prefix_len, n)))
-    for q in set(range(n)) - known:
-        yield Look(
-            "another prefix", f"Another prefix: as if p were {q}, not {p}", create_prefix_lm_mask(n, q)
-        )
+    for end in set(range(n)) - known:
+        sentence = f"Another prefix: as if p were {end}, not {p}"
+        yield Look("another prefix", sentence, create_prefix_lm_mask(n, end))
 
 
 def _windows(n: int, p: int) -> Iterator[Look]:

@@ -222,7 +222,7 @@ SAYS = {
     two_readings: "Example 0: Upside down: True and False are exchanged (row 0 does not see column 1).",
     transposed: "Example 0: Transposed: rows and columns are exchanged (row 0 sees column 3).",
     too_large_for_half: "row 0 of example 0 is NaN",
-    batch_second: "Example 0: A neighbour leaks (row 0 sees column 0 of example 1).",
+    batch_second: "Example 0: A neighbour leaks (row 0 sees column 0, example 1).",
     window_before_prefix: "Example 0: Window on the target alone: it reaches 2 tokens back, but the "
     "prefix is open behind it (row 6 does not see column 3).",
 }
@@ -239,7 +239,7 @@ CASES = {
     **{model.__name__: Case(model, says, P, PADDED) for model, says in SAYS_PADDED.items()},
     "packed_by_precedence": Case(
         packed_by_precedence([5, 5], [3, 3]),
-        "Document 1: A neighbour leaks (row 5 sees column 0).",
+        "Document 1: A neighbour leaks (row 5 sees column 0, document 0).",
         torch.tensor([3, 3]),
         lengths=[5, 5],
     ),

@@ -66,7 +66,7 @@ def test_each_kind_of_bug_has_a_sentence_of_its_own_and_nothing_else_is_said() -
 def test_the_model_that_they_were_made_from_is_right(valid: Tensor | None, how: str) -> None:
     seen = visibility(right, TOKENS, P, valid=valid, how=how)
     assert explain(seen, P, valid=valid).startswith(
-        "Right: each row sees what a prefix LM with its p shows it"
+        "Right: each row sees what a prefix LM with its own p shows it"
     )
 
 

@@ -203,7 +203,7 @@ def test_one_cell_that_should_be_hidden_is_found_in_any_batch(batch: Padded, dat
     who = f"Example {a}: " if B > 1 else ""
     cell = f"row {q} {'sees' if seen[a, b, q, k] else 'does not see'} column {k}"
     if a != b:
-        assert f"{who}A neighbour leaks ({cell} of example {b})." in said
+        assert f"{who}A neighbour leaks ({cell}, example {b})." in said
     elif not batch.real[b][k]:
         assert f"{who}Padding is visible ({cell}, a pad)." in said
     else:
@@ -230,7 +230,6 @@ def test_packed_documents_are_spoken_of_as_the_examples_of_a_batch(
     of_packed = explain(table, prefix_lens, lengths=lengths)
 
     def without_cells(said: str) -> list[str]:
-        said = re.sub(r"column (\d+) of example \d", r"column \1", said)
         said = (
             re.sub(r"\b(row|column) \d+", r"\1", said)
             .replace("Document", "Example")
@@ -261,6 +260,14 @@ def test_padding_of_a_packed_row_belongs_to_no_document() -> None:
     seen[5, 0] = True
     said = explain(seen, p, valid=valid, lengths=[3, 2])
     assert "Document 0: Right.\nDocument 1: Padding is visible (row 5 sees column 0, a pad)." in said
+
+
+def test_earlier_documents_are_not_taken_for_pads() -> None:
+    valid = torch.tensor([[False] + [True] * 10])
+    seen = torch.zeros(11, 11, dtype=torch.bool)
+    seen[1:3, 1:3], seen[3:, 3:] = torch.tensor(prefix(2, 2)), torch.tensor(prefix(8, 3))
+    said = explain(seen, torch.tensor([2, 6]), valid=valid, lengths=[2, 8])
+    assert "Document 1: Another prefix: as if p were 3, not 6 (row 3 does not see column 6)." in said
 
 
 def test_pads_that_are_counted_as_prefix_are_told_from_another_prefix() -> None:
@@ -303,7 +310,7 @@ def test_a_right_table_says_what_it_leaves_open() -> None:
     batch = batch_table(Padded([[True] * 8, [False] + [True] * 7], [3, 5]))
     valid = torch.tensor([[True] * 8, [False] + [True] * 7])
     assert explain(batch, torch.tensor([3, 5]), valid=valid).splitlines() == [
-        "Right: each row sees what a prefix LM with its p shows it, and nothing else.",
+        "Right: each row sees what a prefix LM with its own p shows it, and nothing else.",
         alone[-1],
     ]
 
