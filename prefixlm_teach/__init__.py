@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from prefixlm_teach.decoding import decode, prefill
     from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
     from prefixlm_teach.errors import error_rates
+    from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
+    from prefixlm_teach.probe import visibility
     from prefixlm_teach.rotary import RotaryPrefixLM
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
@@ -66,9 +68,11 @@ _LATER = {
     "decoding": ("decode", "prefill"),
     "encoder_decoder": ("TinyEncoderDecoder",),
     "errors": ("error_rates",),
+    "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
     "live": ("LiveCurve",),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
+    "probe": ("visibility",),
     "rotary": ("RotaryPrefixLM",),
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
@@ -104,6 +108,7 @@ __all__ = [
     "decode",
     "describe_mask",
     "error_rates",
+    "explain",
     "find_leaks",
     "g2p_vocabulary",
     "generate",
@@ -130,6 +135,7 @@ __all__ = [
     "to_additive",
     "train",
     "training_batches",
+    "visibility",
     "words_of",
 ]
 

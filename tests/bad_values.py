@@ -366,3 +366,49 @@ NEW_P = [
 ]
 NEW_P += [Wrong("longer", 3, "prefix_len 3 is not the 1"), Wrong("too long", 8, "longer than the sequence")]
 PROMPT = count(1)
+
+PROBED = [
+    Wrong("None", None, "model must be something to call"),
+    Wrong("logits", LOGITS, "model must be something to call"),
+    Wrong("in training mode", torch.nn.Linear(1, 1), r"in training mode.*call model\.eval\(\)"),
+]
+HOW = [Wrong(str(x), x, "must be 'change' or 'gradient'") for x in ("changes", None, True, ["change"])]
+TOLERANCE = number("must be 0 or more", -1e-9, float("inf"), float("nan"))
+EXCHANGES = [
+    Wrong("number", 3, "must be a list of whole numbers"),
+    Wrong("text", "12", "must be a list of whole numbers"),
+    Wrong("tensor", torch.tensor([1, 2]), "must be a list of whole numbers"),
+    Wrong("empty", [], "is empty"),
+    Wrong("float", [1, 2.0], "must be a whole number"),
+    Wrong("bool", [1, True], "must be a whole number"),
+    Wrong("negative", [1, -1], "must be at least 0"),
+    Wrong("its own", [1], "nothing to exchange the id 1 for: .* or more ids"),
+]
+EMBEDDING = [
+    Wrong("name", "token_emb", "must be a layer"),
+    Wrong("table", torch.zeros(V, D), "must be a layer"),
+]
+USED_BY_THE_OTHER = {
+    "ids": [Wrong("by gradient", [1, 2], "is only used by how='change'")],
+    "embedding": [Wrong("by change", torch.nn.Embedding(V, D), "is only used by how='gradient'")],
+}
+SEEN = torch.zeros(B, B, T, T, dtype=torch.bool)
+TABLE_SEEN = [
+    Wrong("None", None, "must be a tensor of booleans"),
+    Wrong("list", SEEN.tolist(), "must be a tensor of booleans"),
+    Wrong("numpy array", SEEN.numpy(), "must be a tensor of booleans"),
+    Wrong("floats", SEEN.float(), "must be boolean"),
+    Wrong("ints", SEEN.long(), "must be boolean"),
+    Wrong("one dimension", SEEN[0, 0, 0], r"must be \(T, T\) or \(B, B, T, T\).*, not \(5,\)"),
+    Wrong("(B, T, T)", SEEN[0], r"must be \(T, T\) or \(B, B, T, T\)"),
+    Wrong("a mask", SEEN[:, :1], r"must be \(T, T\) or \(B, B, T, T\)"),
+    Wrong("not square", SEEN[..., 1:], r"must be \(T, T\) or \(B, B, T, T\)"),
+    Wrong("no tokens", SEEN[..., :0, :0], "is empty"),
+    Wrong("meta", SEEN.to("meta"), "meta"),
+]
+PACKED_LENGTHS = [*LENGTHS[1:], Wrong("too few tokens", [2, 2], "add up to 4, but the row has 5 real tokens")]
+PACKED_PREFIX_LEN = [
+    *PREFIX_LEN[:10],
+    Wrong("three for two", torch.tensor([1, 1, 1]), "is for 3 documents, but there are 2"),
+    Wrong("too long", torch.tensor([1, 3]), r"3 is longer than document 1 \(2 tokens\)"),
+]

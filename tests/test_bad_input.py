@@ -25,12 +25,15 @@ from bad_values import (
     DRAWS,
     DROPOUT,
     DTYPE,
+    EMBEDDING,
     EVEN_HEADS,
     EVEN_WIDTH,
+    EXCHANGES,
     FITTED_MASK,
     GUESSES,
     HEADS,
     HIDDEN,
+    HOW,
     IDS,
     KEEP,
     KEYS,
@@ -50,12 +53,15 @@ from bad_values import (
     NO_SPLIT,
     OTHER_HIDDEN,
     OWN_STOP,
+    PACKED_LENGTHS,
+    PACKED_PREFIX_LEN,
     PADS,
     PAIRS,
     PARTS,
     POSITIONS,
     PREFIX_LEN,
     PREFIX_LENS,
+    PROBED,
     QUERIES,
     RATE,
     REAL,
@@ -65,14 +71,18 @@ from bad_values import (
     SCORE_MASK,
     SCORES,
     SEED,
+    SEEN,
     SPLIT,
     STOP,
+    TABLE_SEEN,
     TEMPERATURE,
     TOKENS,
+    TOLERANCE,
     TOP_K,
     TOP_P,
     TURNED,
     UNKNOWN_IDS,
+    USED_BY_THE_OTHER,
     VALID,
     VALID_OF_BATCH,
     VALUES,
@@ -111,6 +121,7 @@ from prefixlm_teach import (
     decode,
     describe_mask,
     error_rates,
+    explain,
     find_leaks,
     g2p_vocabulary,
     generate,
@@ -128,6 +139,7 @@ from prefixlm_teach import (
     to_additive,
     train,
     training_batches,
+    visibility,
     words_of,
 )
 from prefixlm_teach.encoder_decoder import CrossAttention, DecoderBlock
@@ -406,6 +418,39 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         {"batch_size": 2, "seed": 0, "split": "test"},
         {"batch_size": count(1), "seed": count(0), "split": SPLIT},
     ),
+    *[
+        (
+            f"visibility by {how}",
+            visibility,
+            {"model": MODEL, "tokens": TOKENS, "prefix_len": 2, "valid": REAL, "how": how, "tolerance": 0.0}
+            | {own: value},
+            {
+                "model": PROBED,
+                "tokens": IDS,
+                "prefix_len": PREFIX_LEN + NO_PREFIX_LEN,
+                "valid": VALID + VALID_OF_BATCH,
+                "how": HOW,
+                "tolerance": TOLERANCE,
+                own: wrongs,
+            },
+        )
+        for how, own, value, wrongs in [
+            ("change", "ids", [2, 5], EXCHANGES),
+            ("gradient", "embedding", MODEL.token_emb, EMBEDDING),
+        ]
+    ],
+    (
+        "explain",
+        explain,
+        {"seen": SEEN, "prefix_len": 2, "valid": REAL},
+        {"seen": TABLE_SEEN, "prefix_len": PREFIX_LEN + NO_PREFIX_LEN, "valid": VALID + VALID_OF_BATCH},
+    ),
+    (
+        "explain a packed row",
+        explain,
+        {"seen": SEEN[0, 0], "prefix_len": torch.tensor([1, 2]), "lengths": [3, 2]},
+        {"seen": TABLE_SEEN, "prefix_len": PACKED_PREFIX_LEN, "lengths": PACKED_LENGTHS},
+    ),
     (
         "train",
         lambda **given: train(TRAINED, repeat(BATCH), progress=False, **given),
@@ -451,6 +496,14 @@ def test_the_same_call_with_good_arguments_works(
     }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)
     assert set(arguments) == set(good)
+
+
+@pytest.mark.parametrize("argument", USED_BY_THE_OTHER)
+def test_what_only_the_other_way_of_probing_uses_is_refused(argument: str) -> None:
+    for wrong in USED_BY_THE_OTHER[argument]:
+        how = "gradient" if argument == "ids" else "change"
+        with pytest.raises(ValueError, match=f"{argument} {wrong.says}"):
+            visibility(MODEL, TOKENS, 2, how=how, **{argument: wrong.value})
 
 
 def test_a_prefix_and_a_mask_together_are_refused() -> None:

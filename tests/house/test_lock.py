@@ -18,7 +18,7 @@ PLATFORMS = {
 }
 
 # What a platform does without. None of these brings along anything that is not listed here too.
-OTHER_PLATFORMS = {"appnope", "colorama", "pexpect", "ptyprocess", "pywinpty"}
+OTHER_PLATFORMS = {"appnope", "colorama", "pexpect", "ptyprocess", "pywinpty", "win32-setctime"}
 
 
 @pytest.fixture(scope="module")
