@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.widgets import (
         AttentionExplorer,
         BatchExplorer,
+        DecodeExplorer,
         LossExplorer,
         RuleExplorer,
         SplitExplorer,
@@ -74,7 +75,14 @@ _LATER = {
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
     "training": ("train",),
-    "widgets": ("AttentionExplorer", "BatchExplorer", "LossExplorer", "RuleExplorer", "SplitExplorer"),
+    "widgets": (
+        "AttentionExplorer",
+        "BatchExplorer",
+        "DecodeExplorer",
+        "LossExplorer",
+        "RuleExplorer",
+        "SplitExplorer",
+    ),
     "work": ("count_work",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
@@ -84,6 +92,7 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "DecodeExplorer",
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
