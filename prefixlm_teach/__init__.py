@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.widgets import (
         AttentionExplorer,
         BatchExplorer,
+        DecodeExplorer,
         LossExplorer,
         RuleExplorer,
         SplitExplorer,
@@ -78,7 +79,14 @@ _LATER = {
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
     "training": ("train",),
-    "widgets": ("AttentionExplorer", "BatchExplorer", "LossExplorer", "RuleExplorer", "SplitExplorer"),
+    "widgets": (
+        "AttentionExplorer",
+        "BatchExplorer",
+        "DecodeExplorer",
+        "LossExplorer",
+        "RuleExplorer",
+        "SplitExplorer",
+    ),
     "work": ("count_work",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
@@ -88,6 +96,7 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "DecodeExplorer",
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",

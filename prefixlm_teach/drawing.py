@@ -16,9 +16,13 @@ from torch import Tensor
 
 from prefixlm_teach.pictures import (
     BLOCKED,
+    DONE,
+    DONE_LINES,
     FAINT,
     GREY_LINES,
     INK,
+    KEPT,
+    KEPT_LINES,
     LEAKED,
     LOST_LINES,
     MUTED,
@@ -48,6 +52,10 @@ KEY = {
     "padding": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
     "leaked": (LEAKED, {"hatch": "xxx", "edgecolors": PAPER}),
     "lost": (PAPER, {"hatch": "\\\\\\\\", "edgecolors": LOST_LINES}),
+    "key made in this step": (PAST, {}),
+    "key from the cache": (KEPT, {"hatch": "|||", "edgecolors": KEPT_LINES}),
+    "done in an earlier step": (DONE, {"hatch": "\\\\\\\\", "edgecolors": DONE_LINES}),
+    "not read yet": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
 }
 GAP, TALL = 26, 30  # between two tokens of a strip; how tall one is
 

@@ -98,3 +98,33 @@ def check_example_number(examples: Sequence[Sequence[str]], number: Any) -> None
     check_int("borrowed", number, minimum=0)
     if number >= len(examples):
         raise ValueError(f"borrowed is {number}, and the last example is number {len(examples) - 1}")
+
+
+def check_conversation(prompt: Any, answer: Any) -> None:
+    """Raise unless `prompt` and `answer` are lists of strings, none empty, with at most 65 in all."""
+    for name, tokens in (("prompt", prompt), ("answer", answer)):
+        if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+            raise TypeError(f"{name} must be a list of strings, one per token, not {kind_of(tokens)}")
+        if not tokens:
+            raise ValueError(f"{name} is empty: it needs at least one token")
+        for i, token in enumerate(tokens):
+            if not isinstance(token, str):
+                raise TypeError(f"{name} must be strings, but token {i} is {kind_of(token)}")
+    if len(prompt) + len(answer) - 1 > LONGEST:
+        raise ValueError(
+            f"prompt and answer have {len(prompt) + len(answer)} tokens, and an explorer shows at most "
+            f"{LONGEST + 1}, of which the last is never read"
+        )
+
+
+def check_step(step: Any, last: int) -> None:
+    """Raise unless `step` is a whole number from 0 to `last`."""
+    check_int("step", step, minimum=0)
+    if step > last:
+        raise ValueError(f"step {step} comes after the last: this answer has {last}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {kind_of(value)}")

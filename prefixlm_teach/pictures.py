@@ -28,6 +28,7 @@ from PIL import Image
 INK, MUTED, FAINT, PAPER = "#1f2328", "#59636e", "#d0d5da", "#ffffff"
 PAST, OPENED, OPENED_LINES, BLOCKED = "#2f6fab", "#f3b13e", "#7a4a00", "#eff1f3"
 LEAKED, LOST_LINES, GREY_LINES = "#d55e00", "#7b3fa0", "#b8bfc6"
+KEPT, KEPT_LINES, DONE, DONE_LINES = "#8fd3bb", "#00543b", "#dbe6f2", "#8fa9c4"
 PREFIX, SCORED = "#fdf0d5", "#00704f"
 DPI = 192  # two dots per CSS pixel
 MISSING = "Glyph .* missing"  # matplotlib's warning; a box then stands for the character

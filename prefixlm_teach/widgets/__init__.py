@@ -2,8 +2,16 @@
 
 from prefixlm_teach.widgets.attention import AttentionExplorer
 from prefixlm_teach.widgets.batch import BatchExplorer
+from prefixlm_teach.widgets.decode import DecodeExplorer
 from prefixlm_teach.widgets.loss import LossExplorer
 from prefixlm_teach.widgets.rule import RuleExplorer
 from prefixlm_teach.widgets.split import SplitExplorer
 
-__all__ = ["AttentionExplorer", "BatchExplorer", "LossExplorer", "RuleExplorer", "SplitExplorer"]
+__all__ = [
+    "AttentionExplorer",
+    "BatchExplorer",
+    "DecodeExplorer",
+    "LossExplorer",
+    "RuleExplorer",
+    "SplitExplorer",
+]

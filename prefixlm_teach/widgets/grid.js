@@ -4,7 +4,7 @@
 
 /** The kinds of cell that are hatched: the angle of the lines, and whether others cross them. */
 const HATCHED = {
-  opened: [45], padding: [90], lost: [-45], leaked: [45, "crossed"], crossed: [45, "crossed"],
+  opened: [45], padding: [90], lost: [-45], leaked: [45, "crossed"], crossed: [45, "crossed"], kept: [0], done: [-45],
 };
 
 /** The outlines of the cells, by kind: a row's neighbours of one kind are one box. */

@@ -55,6 +55,7 @@ READ = """(root) => {
       name: each.querySelector(".plx-document-name").textContent, tokens: text(".plx-piece", each),
       states: all(".plx-piece", each).map((piece) => piece.dataset.state),
     })),
+    slots: all(".plx-slot").map((slot) => slot.dataset.state),
     verdict: text(".plx-verdict"),
     pressed: text("[aria-pressed=true]"),
     notes: text(".plx-note"),

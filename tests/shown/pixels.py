@@ -11,7 +11,9 @@ from PIL import Image
 from prefixlm_teach.drawing_bars import ROOM, TRACK
 from prefixlm_teach.pictures import (
     BLOCKED,
+    DONE,
     GREY_LINES,
+    KEPT,
     LEAKED,
     LOST_LINES,
     MUTED,
@@ -21,7 +23,7 @@ from prefixlm_teach.pictures import (
     Picture,
 )
 
-KINDS = {"past": PAST, "opened": OPENED, "blocked": BLOCKED, "leaked": LEAKED}
+KINDS = {"past": PAST, "opened": OPENED, "blocked": BLOCKED, "leaked": LEAKED, "kept": KEPT, "done": DONE}
 TOLD_BY_LINES = {"lost": LOST_LINES, "padding": GREY_LINES}
 SMALLEST = 80  # pixels; nothing but a grid is that high and wide
 
@@ -79,7 +81,7 @@ def cells_of(grid: np.ndarray, n: int) -> list[list[np.ndarray]]:
 
 
 def kind_of(cell: np.ndarray) -> str:
-    """Name the kind of a cell: "past", "opened", "blocked", "padding", "leaked" or "lost"."""
+    """Name the kind of a cell: "past", "opened", "blocked", "padding", "leaked", "lost", "kept" or "done"."""
     for kind, lines in TOLD_BY_LINES.items():
         if near(cell, lines).mean() > 0.05:
             return kind
