@@ -44,7 +44,7 @@ function sayStep(s, prompt, answer, cached) {
 /** What row q does in a step. */
 function sayStepRow(tokens, q, p, rows) {
   const [first, read] = rows;
-  const begin = `Row ${q}, “${shown(tokens[q])}”`;
+  const begin = `Row ${q}, ${quoted(tokens[q])}`;
   if (q >= read) return `${begin}, is not read yet.`;
   if (q < first) return `${begin}, was worked out in an earlier step; its keys and values are kept.`;
   const keys = (kind) => times(tokens.length, (k) => stepKindAt(q, k, p, rows) === kind).filter(Boolean).length;
@@ -101,12 +101,12 @@ function render({ model, el }) {
   const slots = makeSlots(tokens);
   const counts = makeCounts(["Tokens read in this step", "Tokens read in total", "Pairs in this step",
     "Pairs in total", "Tokens in the cache"]);
-  const readout = make("p", { class: "plx-readout plx-decode-readout", "aria-live": "polite" });
+  const voice = makeVoice();
+  const readout = makeSentence("plx-readout plx-decode-readout", voice);
   const say = () => {
     const rows = rowsOf(step(), p, cached());
     const row = grid.row === null ? "" : ` ${sayStepRow(tokens, grid.row, p, rows)}`;
-    const words = sayStep(step(), prompt, answer, cached()) + row;
-    if (readout.textContent !== words) readout.textContent = words;
+    readout.set(sayStep(step(), prompt, answer, cached()) + row);
   };
   const grid = makeGrid(tokens, ["padding", "blocked", "done", "past", "kept"], {
     label: "Rows: what each token does in this step", onRow: say,
@@ -114,6 +114,7 @@ function render({ model, el }) {
 
   const draw = () => {
     const [s, kept] = [step(), cached()];
+    settle(model, "step", s);
     const rows = rowsOf(s, p, kept);
     const isNow = (kind) => kind === "past" || kind === "kept";
     slider.set(s, `${s} of ${last}`, sayStep(s, prompt, answer, kept));
@@ -129,7 +130,8 @@ function render({ model, el }) {
 
   el.append(make("div", { class: "plx-root", role: "group", "aria-label": "Prefix LM decode explorer" },
     make("div", { class: "plx-controls" }, slider.element, moves, choice.element),
-    readout,
+    readout.element,
+    voice.element,
     slots.element,
     make("div", { class: "plx-body" },
       grid.element,
