@@ -100,7 +100,7 @@ function render({ model, el }) {
   const choice = makePresets("Cache", [["With a cache", true], ["Without a cache", false]], set("cached"));
   const slots = makeSlots(tokens);
   const counts = makeCounts(["Tokens read in this step", "Tokens read in total", "Pairs in this step",
-    "Pairs in total", "Tokens in the cache"]);
+    "Pairs in total", "In the cache after this step"]);
   const voice = makeVoice();
   const readout = makeSentence("plx-readout plx-decode-readout", voice);
   const say = () => {

@@ -98,8 +98,9 @@ class DecodeExplorer(Explorer):
     def kinds(self) -> dict[str, Tensor]:
         """For each kind of cell the (n, n) booleans where it is on show."""
         first, read = self._rows()
-        place = torch.arange(len(self.tokens))
-        mask = create_prefix_lm_mask(len(place), len(self.prompt))
+        place = torch.arange(len(self.tokens), device="cpu")
+        with torch.device("cpu"):  # whatever the reader's default device is
+            mask = create_prefix_lm_mask(len(place), len(self.prompt))
         there, now = place < read, (place < read) & (place >= first)
         pairs = mask & now[:, None]
         return {
@@ -200,7 +201,7 @@ class DecodeExplorer(Explorer):
             "Tokens read in total": str(total.tokens),
             "Pairs in this step": str(now.pairs),
             "Pairs in total": str(total.pairs),
-            "Tokens in the cache": str(self._rows()[1] if self.cached else 0),
+            "In the cache after this step": str(self._rows()[1] if self.cached else 0),
         }
 
 

@@ -59,7 +59,7 @@ def shows(root: Locator, explorer: DecodeExplorer) -> None:
         "Tokens read in total": str(total[0]),
         "Pairs in this step": str(now[1]),
         "Pairs in total": str(total[1]),
-        "Tokens in the cache": str(there if explorer.cached else 0),
+        "In the cache after this step": str(there if explorer.cached else 0),
     }
     assert drawn["counts"] == explorer.counts()
     new = max((q for q in range(len(tokens)) if "past" in kinds[q]), default=0)
