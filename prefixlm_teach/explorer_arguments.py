@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.arguments import check_has_values, check_ids, check_int, check_logits, kind_of
-from prefixlm_teach.picture_arguments import check_split_of, check_token_lists
+from prefixlm_teach.picture_arguments import check_split_of, check_strings, check_token_lists
 from prefixlm_teach.word_arguments import check_eval_mode
 
 MOST = 8  # examples of a batch that find room side by side
@@ -34,11 +34,7 @@ def check_one_example(tokens: Any, symbols: Any, prefix_len: Any) -> None:
 
 def check_symbols(symbols: Any, seq_len: int) -> None:
     """Raise unless `symbols` has a string for each of `seq_len` tokens."""
-    if isinstance(symbols, str) or not isinstance(symbols, Sequence):
-        raise TypeError(f"symbols must be a list of strings, one per token, not {kind_of(symbols)}")
-    for i, symbol in enumerate(symbols):
-        if not isinstance(symbol, str):
-            raise TypeError(f"symbols must be strings, but symbol {i} is {kind_of(symbol)}")
+    check_strings("symbols", symbols, "symbol")
     if len(symbols) != seq_len:
         raise ValueError(f"symbols must name each token once: there are {len(symbols)} for {seq_len} tokens")
 
@@ -103,13 +99,9 @@ def check_example_number(examples: Sequence[Sequence[str]], number: Any) -> None
 def check_conversation(prompt: Any, answer: Any) -> None:
     """Raise unless `prompt` and `answer` are lists of strings, none empty, with at most 65 in all."""
     for name, tokens in (("prompt", prompt), ("answer", answer)):
-        if isinstance(tokens, str) or not isinstance(tokens, Sequence):
-            raise TypeError(f"{name} must be a list of strings, one per token, not {kind_of(tokens)}")
+        check_strings(name, tokens)
         if not tokens:
             raise ValueError(f"{name} is empty: it needs at least one token")
-        for i, token in enumerate(tokens):
-            if not isinstance(token, str):
-                raise TypeError(f"{name} must be strings, but token {i} is {kind_of(token)}")
     if len(prompt) + len(answer) - 1 > LONGEST:
         raise ValueError(
             f"prompt and answer have {len(prompt) + len(answer)} tokens, and an explorer shows at most "

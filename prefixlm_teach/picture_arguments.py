@@ -37,6 +37,16 @@ def check_split_of(tokens: Any, prefix_len: Any) -> None:
     check_prefix_len(prefix_len, len(tokens))
 
 
+def check_strings(name: str, strings: Any, one: str = "token", fix: str = "") -> None:
+    """Raise unless `strings`, known as `name`, is a sequence of strings; `fix` helps who passed only one."""
+    if isinstance(strings, str) or not isinstance(strings, Sequence):
+        hint = fix if isinstance(strings, str) else ""
+        raise TypeError(f"{name} must be a list of strings, one per token, not {kind_of(strings)}{hint}")
+    for i, string in enumerate(strings):
+        if not isinstance(string, str):
+            raise TypeError(f"{name} must be strings, but {one} {i} is {kind_of(string)}")
+
+
 def check_token_lists(name: str, lists: Any) -> None:
     """Raise unless `lists`, known as `name`, holds one or more lists of one or more strings."""
     if not isinstance(lists, Sequence) or isinstance(lists, str):
@@ -44,14 +54,9 @@ def check_token_lists(name: str, lists: Any) -> None:
     if not lists:
         raise ValueError(f"{name} is empty: there is nothing to show")
     for d, tokens in enumerate(lists):
-        if isinstance(tokens, str) or not isinstance(tokens, Sequence):
-            fix = ": one list alone still needs a list around it, [tokens]" if isinstance(tokens, str) else ""
-            raise TypeError(f"{name}[{d}] must be a list of tokens, not {kind_of(tokens)}{fix}")
+        check_strings(f"{name}[{d}]", tokens, fix=": one list alone still needs a list around it, [tokens]")
         if not tokens:
             raise ValueError(f"{name}[{d}] is empty: it needs at least one token")
-        for i, token in enumerate(tokens):
-            if not isinstance(token, str):
-                raise TypeError(f"{name}[{d}]: token {i} must be a string, not {kind_of(token)}")
 
 
 def check_list(name: str, numbers: Any, one: str) -> None:

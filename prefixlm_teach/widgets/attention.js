@@ -59,10 +59,7 @@ function render({ model, el }) {
   const prefix = () => wholeOf(model.get("prefix_len"), n);
   const layer = () => wholeOf(model.get("layer"), layers - 1);
   const head = () => wholeOf(model.get("head"), heads - 1);
-  const moverOf = (trait) => (value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
+  const moverOf = (trait) => (value) => put(model, trait, value);
 
   const layerSlider = makeSlider("Layer", layers - 1, moverOf("layer"));
   const headSlider = makeSlider("Head", heads - 1, moverOf("head"));
@@ -122,9 +119,7 @@ function render({ model, el }) {
       make("div", { class: "plx-side" }, readout.element, bars.element, counts.element)),
     voice.element));
   draw();
-  const changes = ["layer", "head", "prefix_len"].map((trait) => `change:${trait}`);
-  changes.forEach((change) => model.on(change, draw));
-  return () => changes.forEach((change) => model.off(change, draw));
+  return listen(model, { "change:layer": draw, "change:head": draw, "change:prefix_len": draw });
 }
 
 export default { render };

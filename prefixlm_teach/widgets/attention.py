@@ -25,7 +25,7 @@ from prefixlm_teach.drawing import (
     side_of,
 )
 from prefixlm_teach.model import TinyPrefixLM
-from prefixlm_teach.picture_arguments import check_split_of, check_weights
+from prefixlm_teach.picture_arguments import check_weights
 from prefixlm_teach.pictures import (
     BLOCKED,
     MUTED,
@@ -41,7 +41,7 @@ from prefixlm_teach.pictures import (
     write,
 )
 from prefixlm_teach.widgets.attention_arguments import check_explorable, check_place, sizes_of
-from prefixlm_teach.widgets.base import Checked, Explorer
+from prefixlm_teach.widgets.base import Checked, Explorer, prefix_len_trait
 from prefixlm_teach.widgets.table import pack, unpack
 
 BAR = 120.0  # how long a bar of weight 1 is
@@ -87,7 +87,7 @@ class AttentionExplorer(Explorer):
     head = Checked(lambda self, value: check_place("head", value, self.n_heads), operator.index).tag(
         sync=True
     )
-    prefix_len = Checked(lambda self, p: check_split_of(self.tokens, p), operator.index).tag(sync=True)
+    prefix_len = prefix_len_trait()
 
     def __init__(
         self,

@@ -46,11 +46,21 @@ function quoted(token) {
   return FROM_THE_RIGHT.test(text) ? `“\u2068${text}\u2069”` : `“${text}”`;
 }
 
-/** Tell the model what is really shown, where it holds something that cannot be. */
-function settle(model, trait, value) {
-  if (JSON.stringify(model.get(trait)) === JSON.stringify(value)) return;
+/** Give the model a value, and Python with it. */
+function put(model, trait, value) {
   model.set(trait, value);
   model.save_changes();
+}
+
+/** Tell the model what is really shown, where it holds something that cannot be. */
+function settle(model, trait, value) {
+  if (JSON.stringify(model.get(trait)) !== JSON.stringify(value)) put(model, trait, value);
+}
+
+/** Call listeners, each under the name of its event, until the function that comes back is called. */
+function listen(model, listeners) {
+  Object.entries(listeners).forEach(([event, listener]) => model.on(event, listener));
+  return () => Object.entries(listeners).forEach(([event, listener]) => model.off(event, listener));
 }
 
 /** What a screen reader is told, once it has stood still for a moment: not each step of a slider on its way. */

@@ -7,6 +7,7 @@ in its widget-view lets the same module draw it; where nothing runs, there are a
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
+from prefixlm_teach.picture_arguments import check_split_of
 from prefixlm_teach.pictures import Picture
 
 FOLDER = Path(__file__).parent
@@ -47,6 +49,14 @@ class Checked(traitlets.TraitType[Any, Any]):
         """Check, then keep."""
         self.check(obj, value)
         return self.keep(value)
+
+
+def prefix_len_trait() -> Checked:
+    """A prefix length that fits the explorer's `tokens`: one of the values that the page and Python share."""
+    trait: Checked = Checked(lambda explorer, p: check_split_of(explorer.tokens, p), operator.index).tag(
+        sync=True
+    )
+    return trait
 
 
 class Explorer(anywidget.AnyWidget):

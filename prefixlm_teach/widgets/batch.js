@@ -42,10 +42,7 @@ function render({ model, el }) {
     const b = model.get("borrowed");
     return Number.isInteger(b) && b >= 0 && b < examples.length ? b : null;
   };
-  const set = (trait) => (value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
+  const set = (trait) => (value) => put(model, trait, value);
 
   const sides = makePresets("Padding", [["Padding right", "right"], ["Padding left", "left"]], set("side"));
   const lenders = makePresets("One int for all",
@@ -80,13 +77,16 @@ function render({ model, el }) {
     return panel;
   });
 
+  /** The p that example b is given: its own, or the lender's, of which it has room for its own tokens. */
+  const givenTo = (b, ps, from) => (from === null ? ps[b] : Math.min(ps[from], examples[b].length));
+
   /** Say what stands on show, or what the chosen row sees. */
   function read() {
     const [ps, from] = [prefixes(), lender()];
     if (panels.some(({ grid }) => grid === null)) return; // they are being built
     const panel = panels.find(({ grid }) => grid.isPointedAt) ?? panels.find(({ grid }) => grid.row !== null) ?? null;
     panels.forEach((each, b) => {
-      const given = from === null ? ps[b] : Math.min(ps[from], each.example.n);
+      const given = givenTo(b, ps, from);
       each.grid.mark(each === panel ? (k) => maySee(each.example, each.grid.row, k, given) : null);
     });
     readout.set(panel === null ? sayBatch(ps, from) : sayRow(panel, ps, from));
@@ -102,7 +102,7 @@ function render({ model, el }) {
   function sayRow(panel, ps, from) {
     const b = panels.indexOf(panel);
     const [{ example, grid: { row: q } }, n] = [panel, seqLen];
-    const given = from === null ? ps[b] : Math.min(ps[from], example.n);
+    const given = givenTo(b, ps, from);
     const kind = (k) => kindInBatch(example, q, k, ps[b], given);
     const said = [`Example ${b}, row ${q}, ${quoted(example.names[q])}, may see ${sayColumns(n, (k) => maySee(example, q, k, ps[b]))}.`];
     if (times(n, kind).includes("leaked")) said.push(`The int shows it ${sayColumns(n, (k) => kind(k) === "leaked")} as well.`);
@@ -118,13 +118,13 @@ function render({ model, el }) {
     lenders.set(from);
     panels.forEach(({ slider, counts, grid, example }, b) => {
       const p = ps[b];
-      const given = from === null ? p : Math.min(ps[from], example.n);
+      const given = givenTo(b, ps, from);
       const instead = given === p ? "" : `, given ${given}`;
       slider.set(p, `${p} of ${example.n}${instead}`, `${sayPrefix(examples[b], p)}${instead}`);
-      grid.draw((q, k) => kindInBatch(example, q, k, p, given),
+      const kinds = times(seqLen, (q) => times(seqLen, (k) => kindInBatch(example, q, k, p, given)));
+      grid.draw((q, k) => kinds[q][k],
         describeMask(seqLen, (q, k) => maySee(example, q, k, given)));
-      const count = (kind) => times(seqLen, (q) => times(seqLen, (k) =>
-        kindInBatch(example, q, k, p, given) === kind).filter(Boolean).length).reduce((a, c) => a + c);
+      const count = (kind) => kinds.flat().filter((each) => each === kind).length;
       const [right, scored] = [scoredOf(example.n, p), scoredOf(example.n, given)];
       counts.set([scored === right ? `${right}` : `${scored} instead of ${right}`, `${count("leaked")}`, `${count("lost")}`]);
     });
@@ -144,9 +144,7 @@ function render({ model, el }) {
       ["blocked", "blocked"], ["padding", "padding: closed to all"],
       ["leaked", "leaked: seen, and must not be"], ["lost", "lost: may be seen, and is not"]])));
   rebuild();
-  const listeners = [["change:prefix_lens", draw], ["change:borrowed", draw], ["change:side", rebuild]];
-  listeners.forEach(([event, listener]) => model.on(event, listener));
-  return () => listeners.forEach(([event, listener]) => model.off(event, listener));
+  return listen(model, { "change:prefix_lens": draw, "change:borrowed": draw, "change:side": rebuild });
 }
 
 export default { render };

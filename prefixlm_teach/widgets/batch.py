@@ -10,6 +10,7 @@ import traitlets
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from prefixlm_teach.data import PAD
 from prefixlm_teach.descriptions import describe_mask
 from prefixlm_teach.drawing import KEY, Labels, draw_cells, draw_head, draw_legend, draw_lines, side_of
 from prefixlm_teach.explorer_arguments import (
@@ -22,7 +23,6 @@ from prefixlm_teach.picture_arguments import check_prefix_lens
 from prefixlm_teach.pictures import MUTED, PX, Picture, canvas, finish, plain_settings, write
 from prefixlm_teach.widgets.base import Checked, Explorer
 
-PAD = "<pad>"
 SIDES = ("right", "left")
 CELLS = {"past": "past", "opened": "opened by the prefix", "blocked": "blocked"}
 CELLS |= {kind: kind for kind in ("padding", "leaked", "lost")}

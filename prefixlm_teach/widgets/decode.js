@@ -84,10 +84,7 @@ function render({ model, el }) {
   const last = answer.length;
   const step = () => wholeOf(model.get("step"), last);
   const cached = () => Boolean(model.get("cached"));
-  const set = (trait) => (value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
+  const set = (trait) => (value) => put(model, trait, value);
 
   const slider = makeSlider("Step", last, set("step"));
   const move = (name, by) => {
@@ -140,9 +137,7 @@ function render({ model, el }) {
         makeLegend([["past", "key made in this step"], ["kept", "key from the cache"],
           ["done", "done in an earlier step"], ["blocked", "blocked"], ["padding", "not read yet"]])))));
   draw();
-  const traits = ["step", "cached"];
-  traits.forEach((trait) => model.on(`change:${trait}`, draw));
-  return () => traits.forEach((trait) => model.off(`change:${trait}`, draw));
+  return listen(model, { "change:step": draw, "change:cached": draw });
 }
 
 export default { render };

@@ -27,10 +27,7 @@ function render({ model, el }) {
   const means = model.get("mean_table");
   const prefix = () => wholeOf(model.get("prefix_len"), n);
   const which = () => Math.max(0, names.indexOf(model.get("model")));
-  const set = (trait) => (value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
+  const set = (trait) => (value) => put(model, trait, value);
 
   const slider = makeSlider("Prefix length p", n, set("prefix_len"));
   const choice = makePresets("Model", names.map((name) => [name, name]), set("model"));
@@ -66,12 +63,7 @@ function render({ model, el }) {
     readout.element,
     voice.element));
   draw();
-  model.on("change:prefix_len", draw);
-  model.on("change:model", draw);
-  return () => {
-    model.off("change:prefix_len", draw);
-    model.off("change:model", draw);
-  };
+  return listen(model, { "change:prefix_len": draw, "change:model": draw });
 }
 
 export default { render };

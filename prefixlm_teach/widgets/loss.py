@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
@@ -12,9 +11,8 @@ from torch import Tensor
 
 from prefixlm_teach.drawing_bars import Column, bars_size, draw_bars
 from prefixlm_teach.explorer_arguments import check_answer, check_choice, check_models, check_one_example
-from prefixlm_teach.picture_arguments import check_split_of
 from prefixlm_teach.pictures import PX, Picture, canvas, finish, plain_settings, write
-from prefixlm_teach.widgets.base import Checked, Explorer
+from prefixlm_teach.widgets.base import Checked, Explorer, prefix_len_trait
 
 SLICES = {
     "right": "row t − 1 guesses token t",
@@ -24,8 +22,6 @@ SLICES = {
 
 
 Model = Callable[[Tensor, int], Tensor]
-
-
 Line = tuple[int | None, ...]
 
 
@@ -93,9 +89,7 @@ class LossExplorer(Explorer):
     table = traitlets.Tuple(read_only=True).tag(sync=True)
     mean_table = traitlets.Tuple(read_only=True).tag(sync=True)
     vocab_sizes = traitlets.Tuple(read_only=True).tag(sync=True)
-    prefix_len = Checked(lambda explorer, p: check_split_of(explorer.tokens, p), operator.index).tag(
-        sync=True
-    )
+    prefix_len = prefix_len_trait()
     model = Checked(
         lambda explorer, name: check_choice("model", name, explorer.names, ", ".join(explorer.names)), str
     ).tag(sync=True)

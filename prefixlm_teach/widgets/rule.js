@@ -90,10 +90,6 @@ function render({ model, el }) {
     const given = model.get("prefix_lens");
     return lengths.map((length, d) => wholeOf(given?.[d], length));
   };
-  const put = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
 
   let order = readRule("causal"); // the last rule that could be read: it is the one drawn
   const read = (rule) => {
@@ -107,16 +103,16 @@ function render({ model, el }) {
     return !wrong;
   };
   const voice = makeVoice();
-  const field = makeField(voice, (rule) => { if (read(rule)) put("rule", rule); });
+  const field = makeField(voice, (rule) => { if (read(rule)) put(model, "rule", rule); });
   const named = namedRules(documents.length > 1, padding > 0);
   const presets = makePresets("Rules to pick", named, (rule) => {
-    put("rule", rule);
+    put(model, "rule", rule);
     hear();
   });
   const sliders = documents.map(({ length }, d) =>
     makeSlider(documents.length > 1 ? `Document ${d}: p` : "Prefix length p", length,
-      (p) => put("prefix_lens", prefixes().map((old, i) => (i === d ? p : old)))));
-  const windowSlider = makeSlider("Window w", n, (w) => put("window", w), 1);
+      (p) => put(model, "prefix_lens", prefixes().map((old, i) => (i === d ? p : old)))));
+  const windowSlider = makeSlider("Window w", n, (w) => put(model, "window", w), 1);
   const lines = makeDocuments(documents);
   const counts = makeCounts(["Pairs that may attend", "Opened by the prefix", "Leaked"]);
   const verdict = makeSentence("plx-verdict", voice);
@@ -213,11 +209,7 @@ function render({ model, el }) {
         row.element)),
     voice.element));
   hear();
-  const heard = { "change:rule": hear, "change:prefix_lens": draw, "change:window": draw };
-  for (const [event, listener] of Object.entries(heard)) model.on(event, listener);
-  return () => {
-    for (const [event, listener] of Object.entries(heard)) model.off(event, listener);
-  };
+  return listen(model, { "change:rule": hear, "change:prefix_lens": draw, "change:window": draw });
 }
 
 export default { render };

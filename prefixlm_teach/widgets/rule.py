@@ -15,6 +15,7 @@ from torch import Tensor
 
 from prefixlm_teach.arguments import check_int
 from prefixlm_teach.captions import caption_documents, caption_leaks, caption_mask
+from prefixlm_teach.data import PAD
 from prefixlm_teach.descriptions import describe_mask
 from prefixlm_teach.drawing import KEY, Labels, draw_cells, draw_head, draw_legend, draw_lines, side_of
 from prefixlm_teach.picture_arguments import check_prefix_lens, check_token_lists
@@ -23,8 +24,6 @@ from prefixlm_teach.rule_arguments import check_window
 from prefixlm_teach.rule_language import check_rule, parse_rule
 from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
 from prefixlm_teach.widgets.base import Checked, Explorer
-
-PAD = "<pad>"
 
 
 class RuleExplorer(Explorer):

@@ -18,10 +18,7 @@ function render({ model, el }) {
   const tokens = model.get("tokens");
   const n = tokens.length;
   const prefix = () => wholeOf(model.get("prefix_len"), n);
-  const move = (p) => {
-    model.set("prefix_len", p);
-    model.save_changes();
-  };
+  const move = (p) => put(model, "prefix_len", p);
   const sees = (q, k) => kindAt(q, k, prefix()) !== "blocked";
 
   const slider = makeSlider("Prefix length p", n, move);
@@ -68,8 +65,7 @@ function render({ model, el }) {
         row.element)),
     voice.element));
   draw();
-  model.on("change:prefix_len", draw);
-  return () => model.off("change:prefix_len", draw);
+  return listen(model, { "change:prefix_len": draw });
 }
 
 export default { render };

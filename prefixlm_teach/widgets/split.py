@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 import torch
@@ -27,9 +26,9 @@ from prefixlm_teach.drawing import (
     strip_places,
 )
 from prefixlm_teach.masks import create_prefix_lm_mask
-from prefixlm_teach.picture_arguments import check_split_of, check_tokens
+from prefixlm_teach.picture_arguments import check_tokens
 from prefixlm_teach.pictures import MUTED, PX, SCORED, Picture, canvas, finish, plain_settings, write
-from prefixlm_teach.widgets.base import Checked, Explorer
+from prefixlm_teach.widgets.base import Explorer, prefix_len_trait
 
 
 class SplitExplorer(Explorer):
@@ -52,9 +51,7 @@ class SplitExplorer(Explorer):
     name = "split"
     parts = ("grid", "strip")
     tokens = traitlets.Tuple(read_only=True).tag(sync=True)
-    prefix_len = Checked(lambda explorer, p: check_split_of(explorer.tokens, p), operator.index).tag(
-        sync=True
-    )
+    prefix_len = prefix_len_trait()
 
     def __init__(self, tokens: Sequence[str], prefix_len: int | None = None) -> None:
         check_tokens(tokens)

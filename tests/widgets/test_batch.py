@@ -81,9 +81,13 @@ def test_its_words() -> None:
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"examples": []}, ValueError, "examples is empty: there is nothing to show"),
     ({"examples": "a b"}, TypeError, "examples must be a list of lists of tokens, not str ('a b')"),
-    ({"examples": ["a b"]}, TypeError, "examples[0] must be a list of tokens, not str ('a b')"),
+    (
+        {"examples": ["a b"]},
+        TypeError,
+        "examples[0] must be a list of strings, one per token, not str ('a b')",
+    ),
     ({"examples": [["a"], []]}, ValueError, "examples[1] is empty: it needs at least one token"),
-    ({"examples": [["a"], ["b", 3]]}, TypeError, "examples[1]: token 1 must be a string, not int (3)"),
+    ({"examples": [["a"], ["b", 3]]}, TypeError, "examples[1] must be strings, but token 1 is int (3)"),
     ({"examples": [["a"]] * 9}, ValueError, "there are 9 examples, and an explorer shows at most 8"),
     ({"examples": [["a"] * 65]}, ValueError, "examples[0] has 65 tokens, and an explorer shows at most 64"),
     ({"prefix_lens": [1]}, ValueError, "prefix_lens is for 1 examples, but there are 2"),
