@@ -101,7 +101,7 @@ def main() -> int:
     print(f"{'page':20} {'page':>9} {'with all':>9} {'gzipped':>9}   kB")
     for name, sizes in page_weights(OUT).items():
         print(f"{name:20}", *(f"{size / 1000:9.0f}" for size in sizes))
-    print(f"The book is in {OUT.relative_to(toc.PROJECT)}: open {OUT.name}/index.html.")
+    print(f"The book is made: open {(OUT / 'index.html').relative_to(toc.PROJECT)}.")
     return 0
 
 
