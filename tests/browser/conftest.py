@@ -7,6 +7,8 @@ from urllib.parse import urlparse
 
 import build_book
 import pytest
+from jupyter_client import BlockingKernelClient
+from notebook import Notebook
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 from servers import Lab, running_chromium, running_lab
 
@@ -89,3 +91,11 @@ def long_page(chromium: Browser) -> Iterator[tuple[Page, list[str]]]:
     complaints: list[str] = []
     yield watched_page(context, complaints), complaints
     context.close()
+
+
+@pytest.fixture
+def kernel(notebook: Notebook) -> Iterator[BlockingKernelClient]:
+    """A client of the kernel behind the module's own notebook."""
+    client = notebook.kernel()
+    yield client
+    client.stop_channels()

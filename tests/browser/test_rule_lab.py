@@ -39,13 +39,6 @@ def page(notebook: Notebook, long_page: tuple[Page, list[str]]) -> Iterator[Page
 
 
 @pytest.fixture
-def kernel(notebook: Notebook) -> Iterator[BlockingKernelClient]:
-    client = notebook.kernel()
-    yield client
-    client.stop_channels()
-
-
-@pytest.fixture
 def here() -> RuleExplorer:
     """The same explorer in this process, to hold against the one in the notebook."""
     return RuleExplorer(DOCUMENTS, [3, 1], pads=2, rule=RIGHT)

@@ -36,13 +36,6 @@ def page(notebook: Notebook, long_page: tuple[Page, list[str]]) -> Iterator[Page
 
 
 @pytest.fixture
-def kernel(notebook: Notebook) -> Iterator[BlockingKernelClient]:
-    client = notebook.kernel()
-    yield client
-    client.stop_channels()
-
-
-@pytest.fixture
 def root(page: Page, notebook: Notebook, kernel: BlockingKernelClient) -> Locator:
     """The explorer, at prefix length 3."""
     (root,) = notebook.explorers()

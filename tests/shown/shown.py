@@ -1,6 +1,7 @@
 """What the tests that every explorer must pass need to know of each kind of explorer."""
 
 import importlib
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,17 @@ class Slider:
     value: Callable[[Any], int]
     move: Callable[[Any, int], None]
     first: int = 0
+
+
+def trait_slider(label: str, trait: str, last: Callable[[Any], int], first: int = 0) -> Slider:
+    """A slider that stands for one trait of the explorer."""
+    return Slider(
+        label,
+        last=last,
+        value=operator.attrgetter(trait),
+        move=lambda explorer, value: setattr(explorer, trait, value),
+        first=first,
+    )
 
 
 @dataclass(frozen=True)

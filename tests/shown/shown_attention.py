@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 from drawn import read
 from pixels import cells_of, framed_in, near
 from playwright.sync_api import Locator
-from shown import Choice, Kind, Slider
+from shown import Choice, Kind, trait_slider
 from torch import Tensor
 
 from prefixlm_teach import AttentionExplorer, TinyPrefixLM, create_prefix_lm_mask
@@ -135,17 +134,9 @@ KIND = Kind(
     make_hard=lambda tokens: make(tokens, 4),
     shows=shows,
     sliders=lambda _: [
-        Slider(
-            label,
-            last=last,
-            value=operator.attrgetter(trait),
-            move=lambda explorer, value, trait=trait: setattr(explorer, trait, value),
-        )
-        for label, trait, last in [
-            ("Layer", "layer", lambda explorer: explorer.n_layers - 1),
-            ("Head", "head", lambda explorer: explorer.n_heads - 1),
-            ("Prefix length p", "prefix_len", lambda explorer: len(explorer.tokens)),
-        ]
+        trait_slider("Layer", "layer", lambda explorer: explorer.n_layers - 1),
+        trait_slider("Head", "head", lambda explorer: explorer.n_heads - 1),
+        trait_slider("Prefix length p", "prefix_len", lambda explorer: len(explorer.tokens)),
     ],
     cells=lambda drawn: [
         [kind if kind == "crossed" else int(kind.removeprefix("shade-")) / 100 for kind in row]

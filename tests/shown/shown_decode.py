@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 
 from drawn import read
 from pixels import kinds_in
 from playwright.sync_api import Locator
-from shown import Choice, Kind, Slider
+from shown import Choice, Kind, trait_slider
 
 from prefixlm_teach import DecodeExplorer, describe_mask
 
@@ -92,14 +91,7 @@ KIND = Kind(
     make=lambda: DecodeExplorer(PROMPT, ANSWER, 2),
     make_hard=make_hard,
     shows=shows,
-    sliders=lambda _: [
-        Slider(
-            "Step",
-            last=lambda explorer: len(explorer.answer),
-            value=operator.attrgetter("step"),
-            move=lambda explorer, step: setattr(explorer, "step", step),
-        )
-    ],
+    sliders=lambda _: [trait_slider("Step", "step", lambda explorer: len(explorer.answer))],
     cells=lambda drawn: [grid["cells"] for grid in drawn["grids"]],
     png_cells=lambda explorer: kinds_in(explorer.picture(), len(explorer.tokens)),
     choices=[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from drawn import read
 from pixels import bars_in
 from playwright.sync_api import Locator
-from shown import Choice, Kind, Slider
+from shown import Choice, Kind, trait_slider
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -77,14 +76,7 @@ KIND = Kind(
     make=make,
     make_hard=lambda tokens: make(tokens, 4),
     shows=shows,
-    sliders=lambda _: [
-        Slider(
-            "Prefix length p",
-            last=lambda explorer: len(explorer.tokens),
-            value=operator.attrgetter("prefix_len"),
-            move=lambda explorer, p: setattr(explorer, "prefix_len", p),
-        )
-    ],
+    sliders=lambda _: [trait_slider("Prefix length p", "prefix_len", lambda explorer: len(explorer.tokens))],
     cells=cells,
     png_cells=lambda explorer: bars_in(explorer.picture(), 3) or "no bar",
     choices=[

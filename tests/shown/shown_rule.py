@@ -6,7 +6,7 @@ from typing import Any
 from drawn import read
 from pixels import kinds_in
 from playwright.sync_api import Locator
-from shown import Choice, Kind, Slider
+from shown import Choice, Kind, Slider, trait_slider
 
 from prefixlm_teach import RuleExplorer, describe_mask, parse_rule
 
@@ -172,13 +172,7 @@ KIND = Kind(
             )
             for d in range(len(explorer.lengths))
         ],
-        Slider(
-            "Window w",
-            last=lambda explorer: len(explorer.tokens),
-            value=lambda explorer: explorer.window,
-            move=lambda explorer, w: setattr(explorer, "window", w),
-            first=1,
-        ),
+        trait_slider("Window w", "window", lambda explorer: len(explorer.tokens), first=1),
     ],
     cells=lambda drawn: [grid["cells"] for grid in drawn["grids"]],
     png_cells=lambda explorer: kinds_in(explorer.picture(), len(explorer.tokens)),

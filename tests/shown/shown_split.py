@@ -1,12 +1,11 @@
 """What the split explorer must show, as Python computes it."""
 
-import operator
 from collections.abc import Sequence
 
 from drawn import read
 from pixels import kinds_in
 from playwright.sync_api import Locator
-from shown import Choice, Kind, Slider
+from shown import Choice, Kind, trait_slider
 
 from prefixlm_teach import SplitExplorer, create_prefix_lm_mask, describe_mask
 
@@ -52,14 +51,7 @@ KIND = Kind(
     make=lambda: SplitExplorer(TOKENS, prefix_len=3),
     make_hard=lambda tokens: SplitExplorer(tokens, prefix_len=4),
     shows=shows,
-    sliders=lambda _: [
-        Slider(
-            "Prefix length p",
-            last=lambda explorer: len(explorer.tokens),
-            value=operator.attrgetter("prefix_len"),
-            move=lambda explorer, p: setattr(explorer, "prefix_len", p),
-        )
-    ],
+    sliders=lambda _: [trait_slider("Prefix length p", "prefix_len", lambda explorer: len(explorer.tokens))],
     cells=lambda drawn: [grid["cells"] for grid in drawn["grids"]],
     png_cells=lambda explorer: kinds_in(explorer.picture(), len(explorer.tokens)),
     choices=[
