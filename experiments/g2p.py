@@ -146,7 +146,8 @@ def perform(run: Run) -> dict[str, Any]:
 
 def measure(model: nn.Module, split: str) -> dict[str, float]:
     """Word and phoneme error rate over all words of a split."""
-    words, answers = words_of(split), []
+    words = sorted(words_of(split), key=len)  # like lengths together: the answers end together too
+    answers = []
     for start in range(0, len(words), 512):
         answers += pronounce(model, g2p_vocabulary(), words[start : start + 512])
     return {name: round(rate, 5) for name, rate in error_rates(words, answers)._asdict().items()}
