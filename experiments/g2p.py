@@ -6,33 +6,26 @@
 
 Without a word it does all three, in this order: a part needs what the one before it found. Each run writes
 one JSON file to experiments/results/g2p/ when it ends; what is there already is not run again (delete it, and
-it is). A run that was killed goes on from experiments/kept/. Each uses one thread; with `--jobs 2` two run at
-a time.
+it is). A run that was killed goes on from experiments/kept/g2p/. Each uses one thread; with `--jobs 2` two
+run at a time.
 What was expected stands in experiments/EXPECTED.md, written before the first run.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from g2p_models import make_model
+from performing import Experiment
 from torch import nn
 
 from prefixlm_teach import g2p_vocabulary, pronounce, train, training_batches, words_of
 from prefixlm_teach.errors import error_rates
-from prefixlm_teach.files import written_whole
 
-HERE = Path(__file__).parent
-RESULTS, KEPT = HERE / "results" / "g2p", HERE / "kept"
 BATCH_SIZE = 128
 # The encoder-decoders are narrower, so that all have about as many parameters (606,000 to 634,000).
 WIDTHS = {"encdec-2-1": 120, "encdec-2-2": 104}
@@ -68,8 +61,7 @@ def tuning() -> Iterator[Run]:
 
 def validation_error(run: Run) -> float:
     """The validation phoneme error of a run that has ended."""
-    found = json.loads((RESULTS / f"{run.name}.json").read_text(encoding="utf-8"))
-    return float(found["validation"]["phoneme"])
+    return float(EXPERIMENT.result(run)["validation"]["phoneme"])
 
 
 def best_rate(kind: str) -> float:
@@ -104,9 +96,6 @@ def sweeps() -> Iterator[Run]:
             yield Run(kind, seed, lr, 300)
 
 
-PARTS = {"tune": tuning, "main": comparison, "sweep": sweeps}
-
-
 def width(run: Run) -> int:
     """The width of a run's model."""
     return WIDTHS.get(run.kind, run.d_model)
@@ -126,17 +115,15 @@ def learn(
     return model, train(model, batches, steps=run.steps, lr=run.lr, keep=keep, watch=watch)
 
 
-def perform(run: Run) -> dict[str, Any]:
+def perform(run: Run, kept: Path) -> dict[str, Any]:
     """Train and measure; goes on where a killed run was."""
     began = time.perf_counter()
-    model, losses = learn(run, keep=KEPT / f"{run.name}.pt")
+    model, losses = learn(run, keep=kept)
     seconds = time.perf_counter() - began
     return {
-        "script": "experiments/g2p.py",
         **run._asdict(),
         "d_model": width(run),
         "batch_size": BATCH_SIZE,
-        "torch": torch.__version__.partition("+")[0],
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "seconds": round(seconds),
         "loss_every_50": [round(sum(losses[i : i + 50]) / 50, 4) for i in range(0, run.steps, 50)],
@@ -153,49 +140,7 @@ def measure(model: nn.Module, split: str) -> dict[str, float]:
     return {name: round(rate, 5) for name, rate in error_rates(words, answers)._asdict().items()}
 
 
-def perform_and_write(run: Run) -> None:
-    """Perform a run and write its result, unless it is there."""
-    path = RESULTS / f"{run.name}.json"
-    if path.exists():
-        return
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    KEPT.mkdir(exist_ok=True)
-    result = perform(run)
-    with written_whole(path) as part:
-        part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (KEPT / f"{run.name}.pt").unlink()
-    print(f"{run.name}: validation {result['validation']}, {result['seconds']} s", flush=True)
-
-
-def main() -> None:
-    """Perform the runs of one part, or of all, each in a process of its own."""
-    parser = argparse.ArgumentParser(description="Run the pronunciation experiment.")
-    parser.add_argument("part", nargs="?", choices=PARTS, help="all three in their order, when left out")
-    parser.add_argument("--jobs", type=int, default=1, help="how many runs at a time")
-    parser.add_argument("--only", help="perform the run of this name, here")
-    asked = parser.parse_args()
-    for part in [asked.part] if asked.part else PARTS:
-        runs = list(PARTS[part]())
-        if asked.only:
-            for run in runs:
-                if run.name == asked.only:
-                    perform_and_write(run)
-        else:
-            perform_part(part, runs, asked.jobs)
-
-
-def perform_part(part: str, runs: list[Run], jobs: int) -> None:
-    """Perform what is not there yet, `jobs` runs at a time."""
-    waiting = [run for run in runs if not (RESULTS / f"{run.name}.json").exists()]
-    print(f"{part}: {len(runs) - len(waiting)} of {len(runs)} runs are there.", flush=True)
-
-    def in_a_process(run: Run) -> None:
-        command = [sys.executable, __file__, part, "--only", run.name]
-        subprocess.run(command, check=True)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(in_a_process, waiting))
-
+EXPERIMENT = Experiment("g2p", {"tune": tuning, "main": comparison, "sweep": sweeps}, perform)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()
