@@ -1,52 +1,65 @@
-"""Train the prefix LM that comes with the package, and measure it on words it never saw.
+"""Train the models that come with the package, and measure them on words they never saw.
 
-    python experiments/train_checkpoint.py
+    python experiments/train_checkpoint.py g2p_prefix
+    python experiments/train_checkpoint.py g2p_causal
 
-writes prefixlm_teach/weights/g2p_prefix.safetensors and experiments/results/g2p_prefix.json. It uses one
-thread and took the number of seconds that stands in the JSON file.
+Each writes prefixlm_teach/weights/<name>.safetensors and experiments/results/<name>.json; without a name,
+both are made. It uses one thread, and took the number of seconds that stands in the JSON file. A killed run
+goes on from experiments/kept/.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from prefixlm_teach import (
+    TinyCausalLM,
     TinyPrefixLM,
+    error_rates,
     g2p_vocabulary,
-    load_words,
     pronounce,
     save_checkpoint,
     train,
     training_batches,
     words_of,
 )
+from prefixlm_teach.files import written_whole
 
+KINDS = {"g2p_prefix": TinyPrefixLM, "g2p_causal": TinyCausalLM}
 SEED, STEPS, BATCH_SIZE, LR = 0, 4000, 256, 2e-3
 HERE = Path(__file__).parent
 
 
-def share_right(model: TinyPrefixLM, words: list[str]) -> float:
-    """Return the share of `words` whose answer is one of the dictionary's pronunciations."""
-    answers = []
-    for start in range(0, len(words), 512):
-        answers += pronounce(model, g2p_vocabulary(), words[start : start + 512])
-    listed = load_words()
-    return sum(answer in listed[word] for word, answer in zip(words, answers, strict=True)) / len(words)
+def measure(model: TinyPrefixLM) -> dict[str, dict[str, float]]:
+    """Word and phoneme error rate over all validation and all test words."""
+    rates = {}
+    for split in ("validation", "test"):
+        words = sorted(words_of(split), key=len)  # like lengths together: the answers end together too
+        answers = []
+        for start in range(0, len(words), 512):
+            answers += pronounce(model, g2p_vocabulary(), words[start : start + 512])
+        rates[split] = error_rates(words, answers)._asdict()
+    return rates
 
 
-def main() -> None:
-    """Train, measure, write."""
+def make(name: str) -> dict[str, Any]:
+    """Train one, write its weights, and return what was measured."""
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     vocabulary = g2p_vocabulary()
     config = {"vocab_size": len(vocabulary), "n_layers": 3, "max_len": 64}
-    model = TinyPrefixLM(**config)
+    model = KINDS[name](**config)
+    batches = training_batches(vocabulary, BATCH_SIZE, seed=SEED)
+    (HERE / "kept").mkdir(exist_ok=True)
+    kept = HERE / "kept" / f"{name}.pt"
     began = time.perf_counter()
-    losses = train(model, training_batches(vocabulary, BATCH_SIZE, seed=SEED), steps=STEPS, lr=LR)
+    losses = train(model, batches, steps=STEPS, lr=LR, keep=kept)
     made = {
         "script": "experiments/train_checkpoint.py",
         "seed": SEED,
@@ -55,19 +68,25 @@ def main() -> None:
         "lr": LR,
         "torch": torch.__version__.partition("+")[0],
     }
-    save_checkpoint(
-        HERE.parent / "prefixlm_teach" / "weights" / "g2p_prefix.safetensors", model, vocabulary, made=made
-    )
-    result = {
+    weights = HERE.parent / "prefixlm_teach" / "weights" / f"{name}.safetensors"
+    save_checkpoint(weights, model, vocabulary, made=made)
+    kept.unlink()
+    return {
         **made,
         "config": config,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "seconds": round(time.perf_counter() - began),
         "loss_every_100": [round(sum(losses[i : i + 100]) / 100, 4) for i in range(0, STEPS, 100)],
-        "words_right": {split: share_right(model, list(words_of(split))) for split in ("validation", "test")},
+        **measure(model),
     }
-    text = json.dumps(result, indent=1) + "\n"
-    (HERE / "results" / "g2p_prefix.json").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Make those that are named, or both."""
+    for name in sys.argv[1:] or KINDS:
+        result = make(name)
+        with written_whole(HERE / "results" / f"{name}.json") as part:
+            part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

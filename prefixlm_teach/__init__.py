@@ -17,6 +17,7 @@ from prefixlm_teach.model import Block, TinyPrefixLM
 
 if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
+    from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
     from prefixlm_teach.data import (
         Batch,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 _LATER = {
     "cache": ("KeyValueCache",),
+    "causal": ("TinyCausalLM",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
     "data": (
         "Batch",
@@ -104,6 +106,7 @@ __all__ = [
     "RotaryPrefixLM",
     "RuleExplorer",
     "SplitExplorer",
+    "TinyCausalLM",
     "TinyEncoderDecoder",
     "TinyPrefixLM",
     "Vocabulary",

@@ -9,6 +9,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.files import written_whole
 from prefixlm_teach.model import Block, TinyPrefixLM
@@ -23,7 +24,7 @@ from prefixlm_teach.word_arguments import (
 )
 
 FOLDER = Path(__file__).with_name("weights")
-KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, RotaryPrefixLM)}
+KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, TinyCausalLM, RotaryPrefixLM)}
 
 
 def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, made: dict[str, Any]) -> None:
@@ -31,7 +32,7 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
 
     Args:
         path: the file to write.
-        model: a `TinyPrefixLM` or a `RotaryPrefixLM`.
+        model: a `TinyPrefixLM`, a `TinyCausalLM` or a `RotaryPrefixLM`.
         vocabulary: its ids.
         made: how it was made: script, seed, steps, versions, what you like.
 

@@ -18,7 +18,6 @@ from torch.nn import functional as F
 from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.cache import KeyValueCache
 from prefixlm_teach.cache_arguments import check_decode, check_prefill
-from prefixlm_teach.masks import create_prefix_lm_mask
 from prefixlm_teach.model import TinyPrefixLM
 from prefixlm_teach.rotary import RotaryLinear
 
@@ -54,7 +53,7 @@ def prefill(
         valid = torch.ones_like(tokens, dtype=torch.bool)
     length = valid.sum(-1)
     p = length if prefix_len is None else torch.as_tensor(prefix_len).to(length).expand_as(length)
-    mask = create_prefix_lm_mask(tokens.size(1), p, valid=valid)
+    mask = model._mask_for(tokens, p, valid, None)
     return read(model, tokens, valid, mask, empty_cache(model, p))
 
 

@@ -58,7 +58,7 @@ class Examples:
 
 
 def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Return rows of ids as (B, T) int64 tokens, padded on the right, and (B, T) booleans, False at padding."""
+    """Return rows of ids as (B, T) int64 tokens, padded on the right, and (B, T) booleans, False there."""
     longest = max(len(row) for row in rows)
     tokens = torch.full((len(rows), longest), pad_id)
     valid = torch.zeros(len(rows), longest, dtype=torch.bool)

@@ -83,7 +83,9 @@ def check_float32(model: nn.Module) -> None:
 def check_kind(kind: str, known: Container[str]) -> None:
     """Raise unless a model of this kind can be built again from a file: another computes something else."""
     if kind not in known:
-        raise TypeError(f"model is a {kind}, but a checkpoint holds a TinyPrefixLM or a RotaryPrefixLM")
+        raise TypeError(
+            f"model is a {kind}, but a checkpoint holds a TinyPrefixLM, a TinyCausalLM or a RotaryPrefixLM"
+        )
 
 
 def check_eval_mode(model: nn.Module) -> None:

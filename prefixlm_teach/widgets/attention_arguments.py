@@ -12,6 +12,7 @@ from prefixlm_teach.arguments import (
     check_same_device,
     kind_of,
 )
+from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.explorer_arguments import FLOATS, check_one_example
 from prefixlm_teach.model import Block, TinyPrefixLM
 from prefixlm_teach.widgets.table import table_size
@@ -58,6 +59,8 @@ def check_explorable(model: Any, tokens: Any, symbols: Any, prefix_len: Any) -> 
     """
     if not isinstance(model, TinyPrefixLM):
         raise TypeError(f"model must be a TinyPrefixLM, not {kind_of(model)}")
+    if isinstance(model, TinyCausalLM):
+        raise TypeError("model is a TinyCausalLM: this explorer draws a prefix mask, which it does not have")
     check_eval_mode(model)
     check_blocks(model)
     check_model_weights(model)
