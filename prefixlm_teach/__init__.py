@@ -38,10 +38,12 @@ if TYPE_CHECKING:
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.probe import visibility
+    from prefixlm_teach.results import compare, load_results
     from prefixlm_teach.rotary import RotaryPrefixLM
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.sampling import choose
+    from prefixlm_teach.spread import plot_spread
     from prefixlm_teach.training import train
     from prefixlm_teach.widgets import (
         AttentionExplorer,
@@ -76,10 +78,12 @@ _LATER = {
     "live": ("LiveCurve",),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "probe": ("visibility",),
+    "results": ("compare", "load_results"),
     "rotary": ("RotaryPrefixLM",),
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
+    "spread": ("plot_spread",),
     "training": ("train",),
     "widgets": (
         "AttentionExplorer",
@@ -114,6 +118,7 @@ __all__ = [
     "bidirectional_mask",
     "causal_mask",
     "choose",
+    "compare",
     "compute_prefix_lm_loss",
     "count_work",
     "create_prefix_lm_mask",
@@ -127,6 +132,7 @@ __all__ = [
     "generate_greedy",
     "label_loss",
     "load_checkpoint",
+    "load_results",
     "load_words",
     "make_batch",
     "make_prompts",
@@ -139,6 +145,7 @@ __all__ = [
     "plot_mask",
     "plot_masks",
     "plot_split",
+    "plot_spread",
     "prefill",
     "prefix_lm_labels",
     "pronounce",

@@ -1,0 +1,67 @@
+"""Checks on results: every `check_...` raises in the reader's words before anything is read or drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from prefixlm_teach.arguments import kind_of
+from prefixlm_teach.word_arguments import check_known
+
+
+def check_folder(results: Path) -> None:
+    """Raise unless the folder of the results is there."""
+    if not results.is_dir():
+        raise FileNotFoundError(
+            f"there is no {results}: the results come with the handbook's folder, not with the package alone"
+        )
+
+
+def check_experiment(experiment: Any, known: Sequence[str]) -> None:
+    """Raise unless `experiment` is one of the names that are `known`."""
+    if not isinstance(experiment, str):
+        raise TypeError(f"experiment must be a name, not {kind_of(experiment)}")
+    check_known("experiment", [experiment], known, f"there are: {', '.join(known)}")
+
+
+def check_values(name: str, values: Any, least: int = 1) -> None:
+    """Raise unless `values`, known as `name`, is a sequence of finite numbers, `least` of them or more."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise TypeError(f"{name} must be a list of numbers, one per run, not {kind_of(values)}")
+    if len(values) < least:
+        why = "a spread needs two" if least > 1 else "there is nothing to show"
+        raise ValueError(f"{name} has {len(values)} numbers: {why}")
+    for i, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"{name}[{i}] must be a number, not {kind_of(value)}")
+        if not math.isfinite(value):
+            raise ValueError(f"{name}[{i}] is {value}: it has no place among the others")
+
+
+def check_groups(groups: Any) -> None:
+    """Raise unless `groups` is a dict of dicts of lists of numbers, none of them empty, named by strings."""
+    _check_names("groups", groups, "a dict from group to a dict from series to its numbers")
+    for name, series in groups.items():
+        _check_names(f"groups[{name!r}]", series, "a dict from series to its numbers")
+        for each, values in series.items():
+            check_values(f"groups[{name!r}][{each!r}]", values)
+
+
+def _check_names(name: str, named: Any, form: str) -> None:
+    if not isinstance(named, Mapping):
+        raise TypeError(f"{name} must be {form}, not {kind_of(named)}")
+    if not named:
+        raise ValueError(f"{name} is empty: there is nothing to show")
+    for key in named:
+        if not isinstance(key, str):
+            raise TypeError(f"{name} must have strings as names, but one is {kind_of(key)}")
+
+
+def check_label(label: Any) -> None:
+    """Raise unless `label` says what the numbers are."""
+    if not isinstance(label, str):
+        raise TypeError(f"label must be a string, not {kind_of(label)}")
+    if not label.strip():
+        raise ValueError("label is empty: a scale needs its unit")
