@@ -130,14 +130,19 @@ def batches(run: Run) -> Iterator[Batch]:
         yield draw(run, BATCH_SIZE, generator)
 
 
+def make_model(run: Run) -> Masked:
+    """Make the model of a run, with the weights that its seed gives."""
+    torch.manual_seed(run.seed)
+    config = {"d_model": 64, "n_layers": run.n_layers, "max_len": PREFIX_LEN + 1, "dropout": 0.0}
+    return Masked(TinyPrefixLM(VOCAB_SIZE, **config), make_mask(run))
+
+
 def learn(
     run: Run, *, keep: Path | None = None, watch: Callable[[list[float]], None] | None = None
 ) -> tuple[nn.Module, list[float]]:
     """Train the model of a run; return it with the loss of each step."""
     torch.set_num_threads(1)
-    torch.manual_seed(run.seed)
-    config = {"d_model": 64, "n_layers": run.n_layers, "max_len": PREFIX_LEN + 1, "dropout": 0.0}
-    model = Masked(TinyPrefixLM(VOCAB_SIZE, **config), make_mask(run))
+    model = make_model(run)
     return model, train(model, batches(run), steps=STEPS, lr=run.lr, keep=keep, watch=watch)
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import torch
-from g2p import PARTS, RESULTS, Run, learn, perform_and_write, width
+from g2p import EXPERIMENT, Run, learn, width
 from g2p_models import make_model
+from performing import Experiment
 
 from prefixlm_teach import g2p_vocabulary
 
@@ -22,7 +23,7 @@ AGAIN = "causal-learned-l3-d128-lr0.001-t600-s0"
 
 
 def written(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((EXPERIMENT.results / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -50,7 +51,7 @@ def test_the_first_steps_of_a_run_are_those_that_were_written_down() -> None:
 
 
 def test_what_was_written_down_is_complete_and_stands_under_its_name() -> None:
-    paths = sorted(RESULTS.glob("*.json"))
+    paths = sorted(EXPERIMENT.results.glob("*.json"))
     assert f"{AGAIN}.json" in [path.name for path in paths]
     for path in paths:
         result = written(path.stem)
@@ -97,27 +98,43 @@ def test_the_mask_and_the_positions_of_a_model_are_those_of_its_name() -> None:
 def test_a_result_is_written_whole_after_its_run_and_never_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, kept = Run("causal-learned", 0), tmp_path / "kept"
     performed: list[Run] = []
 
-    def perform(asked: Run) -> dict[str, Any]:
+    def perform(asked: Run, kept: Path) -> dict[str, Any]:
         performed.append(asked)
-        (kept / f"{asked.name}.pt").touch()
-        return {"validation": {}, "seconds": 1, "losses": [1.0] * len(performed)}
+        kept.touch()
+        return {"seed": asked.seed, "seconds": 1}
 
-    monkeypatch.setattr("g2p.RESULTS", tmp_path / "results" / "g2p")
-    monkeypatch.setattr("g2p.KEPT", kept)
-    monkeypatch.setattr("g2p.perform", perform)
+    monkeypatch.setattr("performing.HERE", tmp_path)
+    run = Run("causal-learned", 0)
+    experiment = Experiment("some", {}, perform)
     for _ in range(2):
-        perform_and_write(run)
+        experiment.perform_and_write(run)
     assert performed == [run]
-    assert not list(kept.iterdir())
-    assert json.loads((tmp_path / "results" / "g2p" / f"{run.name}.json").read_text(encoding="utf-8"))
+    assert not list((tmp_path / "kept" / "some").iterdir())
+    assert list((tmp_path / "results" / "some").iterdir()) == [experiment.path(run)]
+    about = {"script": "experiments/some.py", "torch": torch.__version__.partition("+")[0]}
+    assert experiment.result(run) == {**about, "seed": 0, "seconds": 1}
+
+
+def test_a_run_that_fails_leaves_no_result_but_what_it_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def perform(_: Run, kept: Path) -> dict[str, Any]:
+        kept.write_text("half", encoding="utf-8")
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr("performing.HERE", tmp_path)
+    experiment, run = Experiment("some", {}, perform), Run("causal-learned", 0)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        experiment.perform_and_write(run)
+    assert not experiment.path(run).exists()
+    assert [path.read_text(encoding="utf-8") for path in experiment.kept.iterdir()] == ["half"]
 
 
 def test_all_parts_are_performed_in_their_order_and_what_is_there_is_left_alone(tmp_path: Path) -> None:
     """With every result there is nothing to run; the parts after the first one read those before."""
-    assert list(PARTS) == ["tune", "main", "sweep"]
+    assert list(EXPERIMENT.parts) == ["tune", "main", "sweep"]
     shutil.copytree(
         ROOT / "experiments", tmp_path / "experiments", ignore=shutil.ignore_patterns("kept", "results")
     )
@@ -126,11 +143,11 @@ def test_all_parts_are_performed_in_their_order_and_what_is_there_is_left_alone(
     script = tmp_path / "experiments" / "g2p.py"
     fill = (
         "import json, g2p\n"
-        "for part in g2p.PARTS.values():\n"
+        "for part in g2p.EXPERIMENT.parts.values():\n"
         "    for run in part():\n"
         "        error = abs(run.lr - 2e-3) + 0.1 + (run.kind == 'encdec-2-1')\n"
         "        text = json.dumps({'validation': {'phoneme': error}})\n"
-        "        (g2p.RESULTS / f'{run.name}.json').write_text(text)\n"
+        "        g2p.EXPERIMENT.path(run).write_text(text)\n"
     )
     subprocess.run([sys.executable, "-c", fill], cwd=script.parent, check=True)
     before = {path.name: path.read_text(encoding="utf-8") for path in results.iterdir()}
@@ -139,7 +156,7 @@ def test_all_parts_are_performed_in_their_order_and_what_is_there_is_left_alone(
         re.fullmatch(r"(\w+): (\d+) of (\d+) runs are there\.", line) for line in done.stdout.splitlines()
     ]
     assert [line[1] for line in said] == ["tune", "main", "sweep"]
-    assert [line[2] for line in said] == [line[3] for line in said] == ["72", "35", "42"]
+    assert [line[2] for line in said] == [line[3] for line in said] == ["32", "35", "60"]
     names = " ".join(before)
     assert "encdec-2-2-lr0.002-t2400" in names  # the better of the two, at its best rate
     assert "encdec-2-1-lr0.002-t2400" not in names
