@@ -95,6 +95,15 @@ def test_examples_do_not_share_the_prefix_length_they_were_given() -> None:
     assert examples.prefix_len.tolist() == [1, 2]
 
 
+@given(texts)
+def test_a_prefix_lm_without_a_prefix_is_a_causal_lm(rows: list[list[int]]) -> None:
+    none, causal = prefix_lm(rows, prefix_len=0), causal_lm(rows)
+    assert none.prefix_len is not None
+    assert causal.prefix_len is not None
+    assert torch.equal(none.labels, causal.labels)
+    assert torch.equal(none.prefix_len, causal.prefix_len)
+
+
 @given(texts, seeds, st.floats(0.01, 0.99))
 def test_a_masked_lm_asks_for_the_published_number_of_tokens(
     rows: list[list[int]], seed: int, rate: float

@@ -36,6 +36,7 @@ ORDER = (
     "rotary",
     "encoder_decoder",
     "objective_arguments",
+    "example_arguments",
     "examples",
     "objectives",
     "spans",
