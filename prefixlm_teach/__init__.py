@@ -18,6 +18,7 @@ from prefixlm_teach.model import Block, TinyPrefixLM
 if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
+    from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_examples, infill_prompt
     from prefixlm_teach.data import (
         Batch,
         Vocabulary,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.errors import error_rates
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
+    from prefixlm_teach.infilling import FimIds, arrange_parts, fim_contexts, fim_examples
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.probe import visibility
@@ -42,6 +44,13 @@ if TYPE_CHECKING:
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.sampling import choose
     from prefixlm_teach.training import train
+    from prefixlm_teach.unilm import (
+        UniLMIds,
+        draw_unilm_kinds,
+        right_to_left_mask,
+        unilm_examples,
+        unilm_finetuning_examples,
+    )
     from prefixlm_teach.widgets import (
         AttentionExplorer,
         BatchExplorer,
@@ -55,6 +64,7 @@ if TYPE_CHECKING:
 _LATER = {
     "cache": ("KeyValueCache",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
+    "codegen2": ("CodeGen2Ids", "codegen2_examples", "infill_prompt"),
     "data": (
         "Batch",
         "Vocabulary",
@@ -71,6 +81,7 @@ _LATER = {
     "errors": ("error_rates",),
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
+    "infilling": ("FimIds", "arrange_parts", "fim_contexts", "fim_examples"),
     "live": ("LiveCurve",),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "probe": ("visibility",),
@@ -79,6 +90,13 @@ _LATER = {
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
     "training": ("train",),
+    "unilm": (
+        "UniLMIds",
+        "draw_unilm_kinds",
+        "right_to_left_mask",
+        "unilm_examples",
+        "unilm_finetuning_examples",
+    ),
     "widgets": (
         "AttentionExplorer",
         "BatchExplorer",
@@ -96,7 +114,9 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "CodeGen2Ids",
     "DecodeExplorer",
+    "FimIds",
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
@@ -106,22 +126,29 @@ __all__ = [
     "SplitExplorer",
     "TinyEncoderDecoder",
     "TinyPrefixLM",
+    "UniLMIds",
     "Vocabulary",
+    "arrange_parts",
     "attention_weights",
     "bidirectional_mask",
     "causal_mask",
     "choose",
+    "codegen2_examples",
     "compute_prefix_lm_loss",
     "count_work",
     "create_prefix_lm_mask",
     "decode",
     "describe_mask",
+    "draw_unilm_kinds",
     "error_rates",
     "explain",
+    "fim_contexts",
+    "fim_examples",
     "find_leaks",
     "g2p_vocabulary",
     "generate",
     "generate_greedy",
+    "infill_prompt",
     "label_loss",
     "load_checkpoint",
     "load_words",
@@ -139,11 +166,14 @@ __all__ = [
     "prefill",
     "prefix_lm_labels",
     "pronounce",
+    "right_to_left_mask",
     "save_checkpoint",
     "split_of",
     "to_additive",
     "train",
     "training_batches",
+    "unilm_examples",
+    "unilm_finetuning_examples",
     "visibility",
     "words_of",
 ]
