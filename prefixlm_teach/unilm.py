@@ -111,7 +111,7 @@ def unilm_examples(
         pairs: two segments for each example, rows of ids that follow each other in a text.
         kinds: the objective of each example, as `draw_unilm_kinds` draws them.
         ids: the special tokens.
-        vocab_size: V; a random token is any id from 0 to V - 1, a special one too, as in BERT.
+        vocab_size: V; a random token is any id from 0 to V - 1, a special one too.
         seed: of the draws. Those of example i depend on `seed` and i alone.
         rate: the share of tokens that is covered; 0.15 in the paper.
 

@@ -139,6 +139,8 @@ def test_the_draws_of_a_row_do_not_depend_on_the_others(
 ) -> None:
     alone = moved(few, seed=seed, corrupt_share=0.5)
     assert moved([*few, *more], seed=seed, corrupt_share=0.5)[: len(few)] == alone
+    longer = [[1, 2, 3, 4, END, *few[0]], *few[1:]]
+    assert moved(longer, seed=seed, corrupt_share=0.5)[1:] == alone[1:]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2])

@@ -24,6 +24,7 @@ from objectives import (
 )
 
 from prefixlm_teach import FimIds, Vocabulary, arrange_parts, fim_contexts, fim_examples
+from prefixlm_teach.rows import row_generator
 
 PRE, MID, SUF, END, PAD = 20, 21, 22, 23, 24
 IDS = FimIds(prefix=PRE, middle=MID, suffix=SUF, end=END, pad=PAD)
@@ -154,6 +155,27 @@ def test_the_draws_of_a_document_do_not_depend_on_the_others(
     assert real_rows(fim_examples(longer, IDS, seed=seed))[1:] == alone[1:]
 
 
+@given(st.lists(rows, min_size=1, max_size=4), seeds, shares, shares)
+def test_it_draws_what_starcoders_loader_draws_and_in_its_order(
+    documents: list[list[int]], seed: int, rate: float, spm_rate: float
+) -> None:
+    """Whether to rearrange; two whole numbers from 0 to the length, sorted; whether as SPM."""
+    made = real_rows(fim_examples(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate))
+    for i, (document, row) in enumerate(zip(documents, made, strict=True)):
+        draws = row_generator(seed, i)
+        wanted = document
+        if torch.rand(1, generator=draws, dtype=torch.float64) < rate:
+            a = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
+            b = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
+            low, high = min(a, b), max(a, b)
+            prefix, middle, suffix = document[:low], document[low:high], document[high:]
+            if torch.rand(1, generator=draws, dtype=torch.float64) < spm_rate:
+                wanted = [PRE, SUF, *suffix, MID, *prefix, *middle]
+            else:
+                wanted = [PRE, *prefix, SUF, *suffix, MID, *middle]
+        assert row == [*wanted, END]
+
+
 def test_other_seeds_give_other_draws() -> None:
     documents = [list(range(15))] * 20
     made = [real_rows(fim_examples(documents, IDS, seed=seed)) for seed in (0, 0, 1)]
@@ -282,6 +304,8 @@ def test_the_draws_of_a_context_do_not_depend_on_the_others(
 ) -> None:
     alone = real_rows(fim_contexts(few, IDS, seed=seed))
     assert real_rows(fim_contexts([*few, *more], IDS, seed=seed))[: len(few)] == alone
+    longer = [[1, END, *few[0]], *few[1:]]
+    assert real_rows(fim_contexts(longer, IDS, seed=seed))[1:] == alone[1:]
 
 
 def special(name: str) -> list[Wrong]:

@@ -175,6 +175,23 @@ def test_n_grams_are_as_frequent_as_in_the_paper() -> None:
     assert abs(neighbours - n * share) < 4 * (n * share * (1 - share)) ** 0.5 + n * 0.002
 
 
+def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
+    """Of 1,000 places, by n-grams alone: how often three are in a row, and four.
+
+    Three are if the first is a trigram (0.5), or a bigram, then a trigram (0.25), and of these five places
+    the trigram's are kept (1/10).
+    """
+    places, n = list(range(1000)), 3000
+
+    def in_a_row(k: int) -> int:
+        drawn = [sorted(choose_places(places, k, 1.0, row_generator(1, i))) for i in range(n)]
+        return sum(chosen[-1] - chosen[0] == k - 1 for chosen in drawn)
+
+    share = 0.5 + 0.25 / 10
+    assert abs(in_a_row(3) - n * share) < 4 * (n * share * (1 - share)) ** 0.5
+    assert in_a_row(4) < n * 0.01
+
+
 @given(st.sets(st.integers(0, 30), min_size=1), st.integers(1, 40), st.sampled_from([0.0, 0.2, 1.0]), seeds)
 def test_chosen_places_are_some_of_those_that_may_be(may: set[int], n: int, rate: float, seed: int) -> None:
     chosen = choose_places(sorted(may), n, rate, row_generator(seed, 0))
@@ -228,9 +245,12 @@ def test_the_draws_of_an_example_do_not_depend_on_the_others(
     assert torch.equal(both.labels[:B, :T], alone.labels)
     assert both.mask is not None
     assert alone.mask is not None
-    assert torch.equal(
-        both.mask[:B, :, :T, :T] & alone.valid[:, None, :, None], alone.mask & alone.valid[:, None, :, None]
-    )
+    real = alone.valid[:, None, :, None]
+    assert torch.equal(both.mask[:B, :, :T, :T] & real, alone.mask & real)
+    longer = [([*few[0][0][0], 1, 2, 3], few[0][0][1]), *few[0][1:]]
+    other = unilm_examples(longer, few[1], IDS, vocab_size=V, seed=seed)
+    assert torch.equal(other.tokens[1:, :T], alone.tokens[1:])
+    assert torch.equal(other.labels[1:, :T], alone.labels[1:])
 
 
 def test_one_sentence_under_four_masks_is_covered_by_the_same_seed_otherwise_by_another() -> None:
