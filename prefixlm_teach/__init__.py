@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
-    from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_examples, infill_prompt
+    from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_mixture, codegen2_prompt
     from prefixlm_teach.data import (
         Batch,
         Vocabulary,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.examples import Examples
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
-    from prefixlm_teach.infilling import FimIds, arrange_parts, fim_contexts, fim_examples
+    from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
     from prefixlm_teach.packing import first_fit, pack
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
         UniLMIds,
         draw_unilm_kinds,
         right_to_left_mask,
-        unilm_examples,
-        unilm_finetuning_examples,
+        unilm_cloze,
+        unilm_finetuning,
     )
     from prefixlm_teach.widgets import (
         AttentionExplorer,
@@ -73,7 +73,7 @@ _LATER = {
     "cache": ("KeyValueCache",),
     "causal": ("TinyCausalLM",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
-    "codegen2": ("CodeGen2Ids", "codegen2_examples", "infill_prompt"),
+    "codegen2": ("CodeGen2Ids", "codegen2_mixture", "codegen2_prompt"),
     "data": (
         "Batch",
         "Vocabulary",
@@ -92,7 +92,7 @@ _LATER = {
     "examples": ("Examples",),
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
-    "infilling": ("FimIds", "arrange_parts", "fim_contexts", "fim_examples"),
+    "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
     "live": ("LiveCurve",),
     "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
     "packing": ("first_fit", "pack"),
@@ -110,8 +110,8 @@ _LATER = {
         "UniLMIds",
         "draw_unilm_kinds",
         "right_to_left_mask",
-        "unilm_examples",
-        "unilm_finetuning_examples",
+        "unilm_cloze",
+        "unilm_finetuning",
     ),
     "widgets": (
         "AttentionExplorer",
@@ -153,7 +153,8 @@ __all__ = [
     "causal_lm",
     "causal_mask",
     "choose",
-    "codegen2_examples",
+    "codegen2_mixture",
+    "codegen2_prompt",
     "compare",
     "compute_prefix_lm_loss",
     "count_work",
@@ -163,14 +164,13 @@ __all__ = [
     "draw_unilm_kinds",
     "error_rates",
     "explain",
-    "fim_contexts",
-    "fim_examples",
+    "fill_in_contexts",
+    "fill_in_the_middle",
     "find_leaks",
     "first_fit",
     "g2p_vocabulary",
     "generate",
     "generate_greedy",
-    "infill_prompt",
     "label_loss",
     "load_checkpoint",
     "load_results",
@@ -203,8 +203,8 @@ __all__ = [
     "to_additive",
     "train",
     "training_batches",
-    "unilm_examples",
-    "unilm_finetuning_examples",
+    "unilm_cloze",
+    "unilm_finetuning",
     "visibility",
     "words_of",
 ]

@@ -61,7 +61,7 @@ class CodeGen2Ids(SpecialIds):
         super().__post_init__()
 
 
-def infill_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids) -> list[int]:
+def codegen2_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids) -> list[int]:
     """Return the prompt that asks for what is missing between a prefix and a suffix.
 
     It is `prefix <mask_1> suffix <|endoftext|> <sep> <mask_1>`; the answer ends with `<eom>`.
@@ -83,7 +83,7 @@ def infill_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids
     return [*prefix, ids.masks[0], *suffix, ids.end, ids.sep, ids.masks[0]]
 
 
-def codegen2_examples(
+def codegen2_mixture(
     rows: Sequence[Sequence[int]],
     ids: CodeGen2Ids,
     *,

@@ -94,7 +94,7 @@ def _arrange(
     return [ids.prefix, *prefix, ids.suffix, *suffix, ids.middle, *middle]
 
 
-def fim_examples(
+def fill_in_the_middle(
     documents: Sequence[str | Sequence[int]],
     ids: FimIds,
     *,
@@ -146,7 +146,7 @@ def fim_examples(
     return causal_examples(rows, ids.pad)
 
 
-def fim_contexts(
+def fill_in_contexts(
     contexts: Sequence[Sequence[int]],
     ids: FimIds,
     *,
@@ -173,7 +173,7 @@ def fim_contexts(
         decode: ids to text, with `encode`.
 
     Returns:
-        Causal examples, as `fim_examples`, each at most as long as its context was.
+        Causal examples, as `fill_in_the_middle`, each at most as long as its context was.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range; a context is empty or holds a special

@@ -78,7 +78,7 @@ def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
         seed: of the draws. That of example i depends on `seed` and i alone.
 
     Returns:
-        B names, for `unilm_examples`.
+        B names, for `unilm_cloze`.
 
     Raises:
         TypeError, ValueError: a number is not whole or too small.
@@ -89,7 +89,7 @@ def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
     return [sixths[draw_int(0, 5, row_generator(seed, i))] for i in range(examples)]
 
 
-def unilm_examples(
+def unilm_cloze(
     pairs: Sequence[Pair],
     kinds: Sequence[Kind],
     ids: UniLMIds,
@@ -141,7 +141,7 @@ def unilm_examples(
     return _cloze(rows, places, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.2)
 
 
-def unilm_finetuning_examples(
+def unilm_finetuning(
     pairs: Sequence[Pair], ids: UniLMIds, *, vocab_size: int, seed: int, rate: float = 0.7
 ) -> Examples:
     """Cover some tokens of each target, to be guessed under the sequence-to-sequence mask (section 2.5).
@@ -154,7 +154,7 @@ def unilm_finetuning_examples(
     Args:
         pairs: source and target of each example, rows of ids.
         ids: the special tokens.
-        vocab_size: V, as in `unilm_examples`.
+        vocab_size: V, as in `unilm_cloze`.
         seed: of the draws. Those of example i depend on `seed` and i alone.
         rate: the share of the target that is covered; 0.7 in the paper's summaries.
 
@@ -162,7 +162,7 @@ def unilm_finetuning_examples(
         A cloze with a (B, 1, T, T) mask: each label is predicted in its own row.
 
     Raises:
-        TypeError, ValueError: as `unilm_examples`.
+        TypeError, ValueError: as `unilm_cloze`.
     """
     check_kind_of_ids(ids, UniLMIds)
     check_vocab_size(vocab_size, ids.names())

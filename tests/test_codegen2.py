@@ -23,7 +23,7 @@ from objectives import (
     seen_by_a_model,
 )
 
-from prefixlm_teach import CodeGen2Ids, codegen2_examples, infill_prompt
+from prefixlm_teach import CodeGen2Ids, codegen2_mixture, codegen2_prompt
 
 MASKS = tuple(range(30, 50))
 SEP, EOM, END, PAD = 20, 21, 22, 23
@@ -77,12 +77,12 @@ def restored(row: list[int]) -> list[int]:
 
 def moved(documents: list[list[int]], **how: Any) -> list[list[int]]:
     options: dict[str, Any] = {"seed": 0, "mask_ratio": (0.2, 0.6), "span_lens": (1, 4), "corrupt_share": 1.0}
-    return real_rows(codegen2_examples(documents, IDS, **(options | how)))
+    return real_rows(codegen2_mixture(documents, IDS, **(options | how)))
 
 
 def test_the_prompt_is_the_model_cards() -> None:
-    assert infill_prompt([1, 2], [3], IDS) == [1, 2, MASKS[0], 3, END, SEP, MASKS[0]]
-    assert infill_prompt([], [], IDS) == [MASKS[0], END, SEP, MASKS[0]]
+    assert codegen2_prompt([1, 2], [3], IDS) == [1, 2, MASKS[0], 3, END, SEP, MASKS[0]]
+    assert codegen2_prompt([], [], IDS) == [MASKS[0], END, SEP, MASKS[0]]
 
 
 @given(texts, seeds, st.integers(1, 4))
@@ -90,7 +90,7 @@ def test_a_row_with_one_span_is_a_prompt_and_its_answer(text: list[int], seed: i
     (row,) = moved([[*text, END]], seed=seed, mask_ratio=(0.01, 0.01), span_lens=(length, length))
     start = row.index(MASKS[0])
     middle = text[start : start + length]
-    assert row == [*infill_prompt(text[:start], text[start + length :], IDS), *middle, EOM]
+    assert row == [*codegen2_prompt(text[:start], text[start + length :], IDS), *middle, EOM]
 
 
 def test_two_spans_by_hand() -> None:
@@ -107,7 +107,7 @@ def test_two_spans_by_hand() -> None:
 def test_nothing_of_a_row_is_lost_and_all_of_it_is_scored(
     rows: list[list[int]], seed: int, share: float
 ) -> None:
-    examples = codegen2_examples(
+    examples = codegen2_mixture(
         rows, IDS, seed=seed, mask_ratio=(0.1, 0.9), span_lens=(1, 4), corrupt_share=share
     )
     made = real_rows(examples)
@@ -152,7 +152,7 @@ def test_the_share_of_rows_whose_spans_are_moved(share: float) -> None:
 
 
 def test_half_of_the_rows_is_what_the_paper_takes() -> None:
-    examples = codegen2_examples([[1, 2, 3, 4]] * 2000, IDS, seed=5, mask_ratio=(0.2, 0.5), span_lens=(1, 2))
+    examples = codegen2_mixture([[1, 2, 3, 4]] * 2000, IDS, seed=5, mask_ratio=(0.2, 0.5), span_lens=(1, 2))
     assert abs(sum(SEP in row for row in real_rows(examples)) - 1000) < 4 * 500**0.5
 
 
@@ -187,7 +187,7 @@ def test_all_places_that_the_spans_can_have_are_as_likely(L: int, length: int, r
 
 
 def test_a_model_learns_from_it_and_it_is_causal_attention() -> None:
-    examples = codegen2_examples(
+    examples = codegen2_mixture(
         [[1, 2, 3, 4, END], [5, 6, 7]], IDS, seed=0, mask_ratio=(0.3, 0.6), span_lens=(1, 2), corrupt_share=1
     )
     assert examples.prefix_len is not None
@@ -200,12 +200,12 @@ def test_a_model_learns_from_it_and_it_is_causal_attention() -> None:
 def test_more_spans_than_masks_and_documents_shorter_than_a_span_are_refused_whatever_is_drawn() -> None:
     few = CodeGen2Ids(masks=(30, 31), sep=SEP, eom=EOM, end=END, pad=PAD)
     how: dict[str, Any] = {"seed": 0, "mask_ratio": (0.01, 0.5), "span_lens": (1, 3)}
-    codegen2_examples([[1] * 4], few, **how)
+    codegen2_mixture([[1] * 4], few, **how)
     with pytest.raises(ValueError, match=r"rows\[1\] has a document of 6 tokens that may be given 3 spans"):
-        codegen2_examples([[1] * 4, [2, 2, 2, END, *[1] * 6]], few, **how)
+        codegen2_mixture([[1] * 4, [2, 2, 2, END, *[1] * 6]], few, **how)
     with pytest.raises(ValueError, match=r"rows\[0\] has a document of 2 tokens, but span_lens go up to 3"):
-        codegen2_examples([[1, 1, 1, END, 1, 1]], few, **how)
-    untouched = codegen2_examples([[1, 1], [1] * 9], few, corrupt_share=0, **how)
+        codegen2_mixture([[1, 1, 1, END, 1, 1]], few, **how)
+    untouched = codegen2_mixture([[1, 1], [1] * 9], few, corrupt_share=0, **how)
     assert real_rows(untouched) == [[1, 1], [1] * 9]
 
 
@@ -239,14 +239,14 @@ TABLE = [
         },
     ),
     (
-        "infill_prompt",
-        infill_prompt,
+        "codegen2_prompt",
+        codegen2_prompt,
         {"prefix": [1], "suffix": [], "ids": IDS},
         {"prefix": PART, "suffix": PART, "ids": OTHER_IDS},
     ),
     (
-        "codegen2_examples",
-        codegen2_examples,
+        "codegen2_mixture",
+        codegen2_mixture,
         {
             **{"rows": [[1, 2, END], [3, 4]], "ids": IDS, "seed": 0, "corrupt_share": 1.0},
             **{"mask_ratio": (0.1, 0.5), "span_lens": (1, 2)},
