@@ -31,11 +31,15 @@ if TYPE_CHECKING:
         words_of,
     )
     from prefixlm_teach.decoding import decode, prefill
+    from prefixlm_teach.denoisers import Denoiser, mix_denoisers
     from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
     from prefixlm_teach.errors import error_rates
+    from prefixlm_teach.examples import Examples
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.live import LiveCurve
+    from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
+    from prefixlm_teach.packing import first_fit, pack
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.probe import visibility
     from prefixlm_teach.results import compare, load_results
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.sampling import choose
+    from prefixlm_teach.spans import raw_lengths, span_corruption, span_counts
     from prefixlm_teach.spread import plot_spread
     from prefixlm_teach.training import train
     from prefixlm_teach.widgets import (
@@ -71,11 +76,15 @@ _LATER = {
         "words_of",
     ),
     "decoding": ("decode", "prefill"),
+    "denoisers": ("Denoiser", "mix_denoisers"),
     "encoder_decoder": ("TinyEncoderDecoder",),
     "errors": ("error_rates",),
+    "examples": ("Examples",),
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
     "live": ("LiveCurve",),
+    "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
+    "packing": ("first_fit", "pack"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "probe": ("visibility",),
     "results": ("compare", "load_results"),
@@ -83,6 +92,7 @@ _LATER = {
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
+    "spans": ("raw_lengths", "span_corruption", "span_counts"),
     "spread": ("plot_spread",),
     "training": ("train",),
     "widgets": (
@@ -103,6 +113,8 @@ __all__ = [
     "BatchExplorer",
     "Block",
     "DecodeExplorer",
+    "Denoiser",
+    "Examples",
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
@@ -116,6 +128,7 @@ __all__ = [
     "Vocabulary",
     "attention_weights",
     "bidirectional_mask",
+    "causal_lm",
     "causal_mask",
     "choose",
     "compare",
@@ -127,6 +140,7 @@ __all__ = [
     "error_rates",
     "explain",
     "find_leaks",
+    "first_fit",
     "g2p_vocabulary",
     "generate",
     "generate_greedy",
@@ -138,6 +152,9 @@ __all__ = [
     "make_prompts",
     "mask_from_rule",
     "mask_parts",
+    "masked_lm",
+    "mix_denoisers",
+    "pack",
     "parse_rule",
     "plain_attention",
     "plot_attention",
@@ -147,9 +164,13 @@ __all__ = [
     "plot_split",
     "plot_spread",
     "prefill",
+    "prefix_lm",
     "prefix_lm_labels",
     "pronounce",
+    "raw_lengths",
     "save_checkpoint",
+    "span_corruption",
+    "span_counts",
     "split_of",
     "to_additive",
     "train",

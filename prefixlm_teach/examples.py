@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from prefixlm_teach.loss import IGNORE, label_loss
+from prefixlm_teach.arguments import check_label_ids, check_logits
+from prefixlm_teach.loss import IGNORE, label_loss, prefix_lm_labels
+from prefixlm_teach.objective_arguments import (
+    check_examples,
+    check_flag,
+    check_pad_id,
+    check_reader,
+    check_rows,
+    check_some_cloze,
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Examples:
     """B examples of T columns, padded on the right.
 
@@ -29,6 +39,11 @@ class Examples:
         mask: (B, 1, T, T) booleans, True = may attend, where `prefix_len` is None.
         positions: (B, T) int64, where they are not simply counted from the first token.
         cloze: True where a label is predicted in its own row, False where in the row before.
+        kinds: what made each example, where an objective is a mixture of several.
+
+    Raises:
+        TypeError, ValueError: a part has the wrong kind, shape, device or range, a label stands at padding,
+            or both or neither of `prefix_len` and `mask` are given.
     """
 
     tokens: Tensor
@@ -38,27 +53,61 @@ class Examples:
     mask: Tensor | None = None
     positions: Tensor | None = None
     cloze: bool = False
+    kinds: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_flag("cloze", self.cloze)
+        check_examples(
+            *(self.tokens, self.labels, self.valid, self.prefix_len, self.mask, self.positions, self.kinds),
+            ignore=IGNORE,
+        )
+
+    @property
+    def label_count(self) -> int:
+        """The number of labels that `loss` is the mean over; none stands before the first to predict it."""
+        asked = self.labels if self.cloze else self.labels[:, 1:]
+        return int((asked != IGNORE).sum())
 
     def logits(self, model: Callable[..., Tensor]) -> Tensor:
-        """Return the (B, T, V) logits of a model that is called as `TinyPrefixLM` is."""
+        """Return the (B, T, V) logits of a model that is called as `TinyPrefixLM` is.
+
+        A `TinyEncoderDecoder` is called alike: it encodes the prefix and writes the target. It takes neither
+        `mask` nor `positions`, and guesses no cloze.
+
+        Raises:
+            TypeError, ValueError: the model does not take what these examples need, or refuses them.
+        """
         given: dict[str, Tensor] = {"valid": self.valid}
         if self.mask is not None:
             given["mask"] = self.mask
         if self.positions is not None:
             given["positions"] = self.positions
+        check_reader(model, given, self.cloze)
         return model(self.tokens, self.prefix_len, **given)
 
     def loss(self, logits: Tensor) -> Tensor:
-        """Return the mean cross-entropy in nats per label, in float32 (float64 for float64 logits)."""
+        """Return the mean cross-entropy in nats per label, in float32 (float64 for float64 logits).
+
+        Args:
+            logits: (B, T, V) floats, what `logits` returns.
+
+        Raises:
+            TypeError, ValueError: a kind, shape, device or id is wrong, or there is no label at all.
+        """
         if not self.cloze:
             return label_loss(logits, self.labels)
+        check_logits(logits, "labels", self.labels)
+        check_label_ids(self.labels, logits.size(-1), IGNORE)
+        check_some_cloze(self.labels, IGNORE)
         guesses = logits.flatten(0, 1)  # (B * T, V)
         guesses = guesses.to(torch.promote_types(guesses.dtype, torch.float32))
-        return F.cross_entropy(guesses, self.labels.flatten(), ignore_index=IGNORE)
+        return F.cross_entropy(guesses, self.labels.flatten().long(), ignore_index=IGNORE)
 
 
 def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Return rows of ids as (B, T) int64 tokens, padded on the right, and (B, T) booleans, False there."""
+    """Return rows of ids as (B, T) int64 tokens, padded on the right, and which are real: (B, T) booleans."""
+    check_rows(rows)
+    check_pad_id(pad_id)
     longest = max(len(row) for row in rows)
     tokens = torch.full((len(rows), longest), pad_id)
     valid = torch.zeros(len(rows), longest, dtype=torch.bool)
@@ -66,3 +115,18 @@ def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tenso
         tokens[i, : len(row)] = torch.tensor(row)
         valid[i, : len(row)] = True
     return tokens, valid
+
+
+def examples_of_pairs(
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]], pad_id: int, kinds: Sequence[str] | None = None
+) -> Examples:
+    """Return the examples of (prefix, target) pairs of ids: each prefix is followed by its target."""
+    tokens, valid = pad_right([[*prefix, *target] for prefix, target in pairs], pad_id)
+    prefix_len = torch.tensor([len(prefix) for prefix, _ in pairs])
+    labels = prefix_lm_labels(tokens, prefix_len, valid=valid)
+    return Examples(tokens, labels, valid, prefix_len, kinds=None if kinds is None else tuple(kinds))
+
+
+def row_draws(seed: int, row: int) -> np.random.Generator:
+    """Return the random draws of one row, which depend on the seed and on its number, not on other rows."""
+    return np.random.default_rng([seed, row])
