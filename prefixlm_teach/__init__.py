@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         BatchExplorer,
         DecodeExplorer,
         LossExplorer,
+        ObjectiveExplorer,
         RuleExplorer,
         SplitExplorer,
     )
@@ -100,6 +101,7 @@ _LATER = {
         "BatchExplorer",
         "DecodeExplorer",
         "LossExplorer",
+        "ObjectiveExplorer",
         "RuleExplorer",
         "SplitExplorer",
     ),
@@ -118,6 +120,7 @@ __all__ = [
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
+    "ObjectiveExplorer",
     "PrefixLMAttention",
     "RotaryPrefixLM",
     "RuleExplorer",

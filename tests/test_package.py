@@ -63,6 +63,7 @@ ORDER = (
     "pictures",
     "drawing",
     "drawing_bars",
+    "drawing_strip",
     "plots",
     "spread",
     "live",
