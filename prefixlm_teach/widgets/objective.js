@@ -66,6 +66,7 @@ function render({ model, el }) {
 
   let made = null; // what is on show, null where the setting is impossible
   let grid = null;
+  let kept = null; // the row that was chosen last
   const readRow = () => {
     const q = grid?.row ?? null;
     grid?.mark(q === null ? null : (k) => made.sees(q, k));
@@ -75,7 +76,8 @@ function render({ model, el }) {
   };
   /** Build the strip and the grid anew: another row of tokens. A row that was chosen stays chosen. */
   const build = () => {
-    const [kept, focused] = [grid?.kept ?? null, grid?.hasFocus];
+    const focused = grid?.hasFocus;
+    if (grid) kept = grid.kept;
     grid = null;
     if (made === null) {
       stripPlace.replaceChildren("Nothing: this setting is impossible.");

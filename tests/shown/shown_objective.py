@@ -205,12 +205,12 @@ def stop_slider(label: str, trait: str) -> Slider:
 
 def cells(drawn: dict[str, Any]) -> Any:
     """The kinds of the cells of the grid, if there is one."""
-    return [grid["cells"] for grid in drawn["grids"]]
+    return [grid["cells"] for grid in drawn["grids"]] or "no grid"
 
 
 def png_cells(explorer: ObjectiveExplorer) -> Any:
     """The same from the PNG."""
-    return kinds_in(explorer.picture(), max(len(explorer.row), 1))
+    return kinds_in(explorer.picture(), max(len(explorer.row), 1)) or "no grid"
 
 
 KIND = Kind(
