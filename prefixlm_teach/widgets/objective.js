@@ -61,7 +61,7 @@ function render({ model, el }) {
   const rowReadout = makeSentence("plx-readout", voice);
   const sentence = makeItems("The sentence", tokens);
   const stripPlace = make("div", { class: "plx-objective-row" });
-  const gridPlace = make("div");
+  const gridPlace = make("div", { class: "plx-objective-grid" });
   const counts = makeCounts(["Tokens in the row", "Labels", "Pairs that may attend"]);
 
   let made = null; // what is on show, null where the setting is impossible

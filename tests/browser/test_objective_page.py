@@ -1,6 +1,9 @@
 """What is special to the objective explorer: rows that come and go, sliders not used, what a row says."""
 
+from typing import Any
+
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from bare import open_bare
 from drawn import read
 from playwright.sync_api import Locator, Page
@@ -127,3 +130,21 @@ def test_the_sentence_is_spoken_once_a_slider_has_come_to_rest(page: Page) -> No
     explorer.draw = 2
     page.wait_for_timeout(900)
     assert page.locator("[aria-live]").inner_text() == explorer.description
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("chosen", [{"objective": "Masked LM", "rate": 0.7}, {"rate": 0.7, "mean_span": 1}])
+def test_a_cloze_and_an_impossible_setting_are_accessible(
+    page: Page, scheme: str, chosen: dict[str, Any]
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    open_bare(page, make(**chosen))
+    found = Axe().run(page).response["violations"]
+    assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found] == []
+
+
+@pytest.mark.parametrize("width", [280, 390, 700, 1200])
+def test_an_impossible_setting_fits_the_page(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    open_bare(page, make(rate=0.7))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
