@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefixlm_teach.arguments import check_rate
+from prefixlm_teach.arguments import check_int, check_rate
 from prefixlm_teach.examples import Examples, examples_of_pairs, row_draws
 from prefixlm_teach.objective_arguments import (
     check_denoiser,
@@ -22,7 +22,6 @@ from prefixlm_teach.objective_arguments import (
     check_id,
     check_mode_ids,
     check_rows,
-    check_seed_of_rows,
     check_sentinels,
     check_vocab_size,
 )
@@ -95,9 +94,10 @@ UL2_TABLE = (*_R_AND_X, Denoiser("S", 0.25, None))
 # The appendix calls T5's prefix LM for S, which draws the prefix length uniformly.
 UL2_CODE = (*_R_AND_X, Denoiser("S", None, None))
 
-# Half of it S and a quarter each R and X is reported; that the two X share theirs equally is our choice.
+# R and X are the paper's. Reported by others are the quarter that S takes, and the shares: half S, a quarter
+# each R and X. That the two X share theirs equally is our choice.
 UL2R = (
-    Denoiser("S", None, None, share=4.0),
+    Denoiser("S", 0.25, None, share=4.0),
     Denoiser("R", 0.15, 3.0, share=2.0),
     Denoiser("X", 0.15, 32.0, share=1.0),
     Denoiser("X", 0.5, 3.0, share=1.0),
@@ -139,7 +139,7 @@ def mix_denoisers(
     check_rows(rows, vocab_size, shortest=2)
     check_denoisers(denoisers, Denoiser)
     check_id("end_id", end_id, vocab_size)
-    check_seed_of_rows(seed)
+    check_int("seed", seed, minimum=0)
     modes = {denoiser.mode for denoiser in denoisers}
     check_mode_ids(mode_ids, modes, vocab_size)
     check_id("pad_id", pad_id, vocab_size)

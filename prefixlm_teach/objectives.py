@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import torch
 from torch import Tensor
 
+from prefixlm_teach.arguments import check_int
 from prefixlm_teach.examples import Examples, pad_right, row_draws
 from prefixlm_teach.loss import IGNORE, prefix_lm_labels
 from prefixlm_teach.objective_arguments import (
@@ -19,7 +20,6 @@ from prefixlm_teach.objective_arguments import (
     check_one_split,
     check_pad_id,
     check_rows,
-    check_seed_of_rows,
     check_share,
     check_special_ids,
     check_vocab_size,
@@ -116,7 +116,7 @@ def masked_lm(
     check_vocab_size(vocab_size)
     check_rows(rows, vocab_size)
     check_id("mask_id", mask_id, vocab_size)
-    check_seed_of_rows(seed)
+    check_int("seed", seed, minimum=0)
     check_share("rate", rate)
     check_special_ids(special_ids, rows)
     check_id("pad_id", pad_id, vocab_size)

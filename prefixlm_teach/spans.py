@@ -20,7 +20,6 @@ from prefixlm_teach.objective_arguments import (
     check_mean_span,
     check_room_between,
     check_rows,
-    check_seed_of_rows,
     check_sentinels,
     check_share,
     check_vocab_size,
@@ -72,7 +71,7 @@ def span_corruption(
     check_vocab_size(vocab_size)
     check_rows(rows, vocab_size, shortest=2)
     check_id("end_id", end_id, vocab_size)
-    check_seed_of_rows(seed)
+    check_int("seed", seed, minimum=0)
     check_share("rate", rate)
     check_mean_span(mean_span)
     check_flag("wrap", wrap)

@@ -18,6 +18,7 @@ from prefixlm_teach import (
     TinyEncoderDecoder,
     TinyPrefixLM,
     mix_denoisers,
+    span_corruption,
     span_counts,
 )
 from prefixlm_teach.denoisers import MODE_TOKENS, UL2_CODE, UL2_TABLE, UL2R
@@ -46,7 +47,7 @@ def test_the_tables_are_the_published_ones() -> None:
     assert [(d.mode, d.rate) for d in UL2_CODE if not d.mean_span] == [("S", None)]
     assert UL2_CODE[:6] == UL2_TABLE[:6]
     assert {(d.mode, d.mean_span, d.rate) for d in UL2R} == {
-        *[("R", 3, 0.15), ("X", 32, 0.15), ("X", 3, 0.5), ("S", None, None)],
+        *[("R", 3, 0.15), ("X", 32, 0.15), ("X", 3, 0.5), ("S", None, 0.25)],
     }
     assert MODE_TOKENS == {"R": "[NLU]", "X": "[NLG]", "S": "[S2S]"}
 
@@ -55,7 +56,7 @@ def test_each_denoiser_of_a_mixture_has_a_name_of_its_own() -> None:
     for denoisers in MIXTURES.values():
         assert len({d.name for d in denoisers}) == len(denoisers)
     assert [d.name for d in UL2R] == [
-        *("S: the end, uniform", "R: spans of 3, 15 %"),
+        *("S: the end, 25 %", "R: spans of 3, 15 %"),
         *("X: spans of 32, 15 %", "X: spans of 3, 50 %"),
     ]
 
@@ -110,6 +111,17 @@ def test_s_of_the_table_is_the_last_quarter_and_s_of_the_code_any_part() -> None
     times = Counter(len(target) for _, target in pairs_of(uniform))
     assert set(times) == set(range(1, 20))
     assert all(abs(n - 4000 / 19) < spread(4000, 1 / 19) for n in times.values())
+
+
+@given(texts, seeds)
+def test_s_is_span_corruption_with_one_span_at_the_end_and_no_sentinel(
+    rows: list[list[int]], seed: int
+) -> None:
+    known = {"vocab_size": V, "end_id": END, "pad_id": PAD, "seed": seed}
+    one_span = span_corruption(rows, rate=0.25, mean_span=1000.0, **known)
+    s = mixed(rows, [Denoiser("S", 0.25, None)], seed, modes=None)
+    for (prefix, target), (shown, asked) in zip(pairs_of(one_span), pairs_of(s), strict=True):
+        assert (prefix, target) == ([*shown, V - 1], [V - 1, *asked])
 
 
 def test_without_modes_the_texts_are_the_same_and_the_token_is_missing() -> None:

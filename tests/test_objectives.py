@@ -20,7 +20,7 @@ from prefixlm_teach import (
 )
 
 V = 50
-MASK_ID = 49
+MASK_ID = 44  # not the last id, which has to be drawn too
 seeds = st.integers(0, 2**40)
 texts = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=30), min_size=1, max_size=5)
 
@@ -93,6 +93,15 @@ def test_examples_do_not_share_the_prefix_length_they_were_given() -> None:
     p += 1
     assert examples.prefix_len is not None
     assert examples.prefix_len.tolist() == [1, 2]
+
+
+@given(texts)
+def test_a_prefix_lm_without_a_prefix_is_a_causal_lm(rows: list[list[int]]) -> None:
+    none, causal = prefix_lm(rows, prefix_len=0), causal_lm(rows)
+    assert none.prefix_len is not None
+    assert causal.prefix_len is not None
+    assert torch.equal(none.labels, causal.labels)
+    assert torch.equal(none.prefix_len, causal.prefix_len)
 
 
 @given(texts, seeds, st.floats(0.01, 0.99))

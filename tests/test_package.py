@@ -38,6 +38,7 @@ ORDER = (
     "rotary",
     "encoder_decoder",
     "objective_arguments",
+    "example_arguments",
     "examples",
     "objectives",
     "spans",

@@ -90,6 +90,11 @@ def test_counts_are_the_published_ones(
     assert span_counts(length, rate, mean_span) == (noise, spans)
 
 
+def test_float32_rounds_a_half_the_other_way_at_the_length_named() -> None:
+    in_float32 = int(np.round(np.float32(190) * np.float32(0.15)))
+    assert (span_counts(190, 0.15, 3.0)[0], in_float32) == (28, 29)
+
+
 @given(st.integers(2, 2000), rates, means)
 def test_counts_are_as_near_as_whole_numbers_come(length: int, rate: float, mean_span: float) -> None:
     assume(possible([[0] * length], rate, mean_span))
