@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
+    from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_examples, infill_prompt
     from prefixlm_teach.data import (
         Batch,
         Vocabulary,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.examples import Examples
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
+    from prefixlm_teach.infilling import FimIds, arrange_parts, fim_contexts, fim_examples
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
     from prefixlm_teach.packing import first_fit, pack
@@ -50,6 +52,13 @@ if TYPE_CHECKING:
     from prefixlm_teach.spans import raw_lengths, span_corruption, span_counts
     from prefixlm_teach.spread import plot_spread
     from prefixlm_teach.training import train
+    from prefixlm_teach.unilm import (
+        UniLMIds,
+        draw_unilm_kinds,
+        right_to_left_mask,
+        unilm_examples,
+        unilm_finetuning_examples,
+    )
     from prefixlm_teach.widgets import (
         AttentionExplorer,
         BatchExplorer,
@@ -65,6 +74,7 @@ _LATER = {
     "cache": ("KeyValueCache",),
     "causal": ("TinyCausalLM",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
+    "codegen2": ("CodeGen2Ids", "codegen2_examples", "infill_prompt"),
     "data": (
         "Batch",
         "Vocabulary",
@@ -83,6 +93,7 @@ _LATER = {
     "examples": ("Examples",),
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
+    "infilling": ("FimIds", "arrange_parts", "fim_contexts", "fim_examples"),
     "live": ("LiveCurve",),
     "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
     "packing": ("first_fit", "pack"),
@@ -96,6 +107,13 @@ _LATER = {
     "spans": ("raw_lengths", "span_corruption", "span_counts"),
     "spread": ("plot_spread",),
     "training": ("train",),
+    "unilm": (
+        "UniLMIds",
+        "draw_unilm_kinds",
+        "right_to_left_mask",
+        "unilm_examples",
+        "unilm_finetuning_examples",
+    ),
     "widgets": (
         "AttentionExplorer",
         "BatchExplorer",
@@ -114,9 +132,11 @@ __all__ = [
     "Batch",
     "BatchExplorer",
     "Block",
+    "CodeGen2Ids",
     "DecodeExplorer",
     "Denoiser",
     "Examples",
+    "FimIds",
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
@@ -128,25 +148,32 @@ __all__ = [
     "TinyCausalLM",
     "TinyEncoderDecoder",
     "TinyPrefixLM",
+    "UniLMIds",
     "Vocabulary",
+    "arrange_parts",
     "attention_weights",
     "bidirectional_mask",
     "causal_lm",
     "causal_mask",
     "choose",
+    "codegen2_examples",
     "compare",
     "compute_prefix_lm_loss",
     "count_work",
     "create_prefix_lm_mask",
     "decode",
     "describe_mask",
+    "draw_unilm_kinds",
     "error_rates",
     "explain",
+    "fim_contexts",
+    "fim_examples",
     "find_leaks",
     "first_fit",
     "g2p_vocabulary",
     "generate",
     "generate_greedy",
+    "infill_prompt",
     "label_loss",
     "load_checkpoint",
     "load_results",
@@ -171,6 +198,7 @@ __all__ = [
     "prefix_lm_labels",
     "pronounce",
     "raw_lengths",
+    "right_to_left_mask",
     "save_checkpoint",
     "span_corruption",
     "span_counts",
@@ -178,6 +206,8 @@ __all__ = [
     "to_additive",
     "train",
     "training_batches",
+    "unilm_examples",
+    "unilm_finetuning_examples",
     "visibility",
     "words_of",
 ]

@@ -1,0 +1,185 @@
+"""CodeGen2's mixture: half of the rows as they are, half with spans moved to the end, read left to right.
+
+As in fill-in-the-middle the attention is causal and every token is scored; as in T5 there are several spans,
+and a mask stands where each was. No token says which of the two a row is.
+
+Sources: Nijkamp et al. 2023 (arXiv:2305.02309), the lesson on the objective; the prompt and the special
+tokens from the model cards (Salesforce/codegen2-1B). Code for this objective was not found. Reported of the
+paper are: a share of 0.5; a ratio of the text to move, drawn anew, then a span length, drawn uniformly, then
+places that match the ratio; each document of a row for itself. The bounds of the ratio and of the length were
+found nowhere, so they have no defaults here. That the ratio is uniform, that a document has one span length,
+and that all places are as likely, is a reading of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from prefixlm_teach.arguments import check_int
+from prefixlm_teach.examples import Examples
+from prefixlm_teach.infill_arguments import (
+    check_enough_masks,
+    check_id_row,
+    check_id_rows,
+    check_kind_of_ids,
+    check_mask_ids,
+    check_mask_ratio,
+    check_share,
+    check_span_lens,
+    check_spans_fit,
+)
+from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.special_ids import SpecialIds
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeGen2Ids(SpecialIds):
+    """The ids of the special tokens, all different, that no text may hold.
+
+    Attributes:
+        masks: `<mask_1>`, `<mask_2>`, ...: the first stands for a document's first span, and so on.
+        sep: `<sep>`, between a document and the spans that were moved out of it.
+        eom: `<eom>`, ends a span: a model that fills in stops here.
+        end: `<|endoftext|>`, ends a document.
+        pad: fills a row up; it is never scored.
+
+    Raises:
+        TypeError, ValueError: an id is no whole number of at least 0, or two are equal, or there is no mask.
+    """
+
+    masks: tuple[int, ...]
+    sep: int
+    eom: int
+    end: int
+    pad: int
+
+    def __post_init__(self) -> None:
+        check_mask_ids(self.masks)
+        super().__post_init__()
+
+
+def infill_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids) -> list[int]:
+    """Return the prompt that asks for what is missing between a prefix and a suffix.
+
+    It is `prefix <mask_1> suffix <|endoftext|> <sep> <mask_1>`; the answer ends with `<eom>`.
+
+    Args:
+        prefix: ids, none of them special; it may be empty.
+        suffix: as `prefix`.
+        ids: the special tokens.
+
+    Returns:
+        The ids of the prompt.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind, or a part holds a special id.
+    """
+    check_kind_of_ids(ids, CodeGen2Ids)
+    check_id_row("prefix", prefix, ids.names())
+    check_id_row("suffix", suffix, ids.names())
+    return [*prefix, ids.masks[0], *suffix, ids.end, ids.sep, ids.masks[0]]
+
+
+def codegen2_examples(
+    rows: Sequence[Sequence[int]],
+    ids: CodeGen2Ids,
+    *,
+    seed: int,
+    mask_ratio: tuple[float, float],
+    span_lens: tuple[int, int],
+    corrupt_share: float = 0.5,
+) -> Examples:
+    """Make one example of each row: with a probability of `corrupt_share`, spans of its documents are moved.
+
+    A document becomes `text <mask_1> text <mask_2> ... <|endoftext|> <sep> <mask_1> span <eom> <mask_2> ...`.
+    The documents of a row are treated one by one and joined again, so that no span crosses from one into the
+    next; each counts its masks from 1. A document of L tokens, its end not counted, is given
+    max(1, round(L * ratio / length)) spans of one length, or as many as it has room for, if these are fewer.
+    Two spans may touch.
+
+    Args:
+        rows: rows of ids, documents with an end after each, the last of which may be missing: then it has
+            been cut off, and has no end before `<sep>` either.
+        ids: the special tokens.
+        seed: of the draws. Those of row i depend on `seed` and i alone.
+        mask_ratio: the lowest and the highest share of a document that is moved, drawn uniformly for each.
+        span_lens: the shortest and the longest span, in tokens, both included, drawn uniformly for each
+            document.
+        corrupt_share: the share of rows that are treated so, 0.5 in the paper; the others stay as they are.
+
+    Returns:
+        Causal examples (`prefix_len` is 0): B rows of T columns, every token a label. A treated document is
+        longer by 1 and by 3 for each span.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind or range; a row is empty or holds a special id
+            other than the end; a document is shorter than the longest span, or may need more masks than
+            there are.
+    """
+    check_kind_of_ids(ids, CodeGen2Ids)
+    names = ids.names()
+    check_id_rows("rows", rows, {id_: name for id_, name in names.items() if id_ != ids.end})
+    check_int("seed", seed, minimum=0)
+    check_mask_ratio(mask_ratio)
+    check_span_lens(span_lens)
+    check_share("corrupt_share", corrupt_share)
+    documents = [documents_of(row, ids.end) for row in rows]
+    lengths = [[len(_text_of(document, ids)) for document in row] for row in documents]
+    if corrupt_share > 0:
+        check_spans_fit(lengths, span_lens[1])
+        check_enough_masks(lengths, ids.masks, lambda L: _number_of_spans(L, mask_ratio[1], span_lens[0]))
+
+    made = []
+    for i, row in enumerate(documents):
+        generator = row_generator(seed, i)
+        if chance(corrupt_share, generator):
+            changed = [_move_spans(document, ids, mask_ratio, span_lens, generator) for document in row]
+        else:
+            changed = row
+        made.append([token for document in changed for token in document])
+    return causal_examples(made, ids.pad)
+
+
+def _text_of(document: list[int], ids: CodeGen2Ids) -> list[int]:
+    return [token for token in document if token != ids.end]
+
+
+def _number_of_spans(L: int, ratio: float, span_len: int) -> int:
+    return min(max(1, round(L * ratio / span_len)), L // span_len)
+
+
+def _move_spans(
+    document: list[int],
+    ids: CodeGen2Ids,
+    mask_ratio: tuple[float, float],
+    span_lens: tuple[int, int],
+    generator: torch.Generator,
+) -> list[int]:
+    text = _text_of(document, ids)
+    if not text:
+        return document
+    low, high = mask_ratio
+    ratio = low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
+    span_len = draw_int(*span_lens, generator)
+    n_spans = _number_of_spans(len(text), ratio, span_len)
+
+    # Take each span for one thing, beside the tokens that stay: any n_spans of these things may be the spans.
+    things = len(text) - n_spans * (span_len - 1)
+    spans = set(torch.randperm(things, generator=generator)[:n_spans].tolist())
+    kept: list[int] = []
+    moved: list[int] = []
+    masks = iter(ids.masks)
+    at = 0
+    for thing in range(things):
+        if thing in spans:
+            mask = next(masks)
+            kept.append(mask)
+            moved += [mask, *text[at : at + span_len], ids.eom]
+            at += span_len
+        else:
+            kept.append(text[at])
+            at += 1
+    return [*kept, *document[len(text) :], ids.sep, *moved]

@@ -1,0 +1,228 @@
+"""Fill in the middle: rearranged so that its middle comes last, a text teaches a causal model to infill.
+
+The attention stays causal and nothing is covered: what makes the model see the suffix is that the suffix now
+stands before the middle. Every token is scored, the special ones and the end too.
+
+Sources: Bavarian et al. 2022 (arXiv:2207.14255), section 3 and appendices C and D; the data loader of
+StarCoder (bigcode-project/Megatron-LM, `megatron/data/gpt_dataset.py`), whose draws these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from prefixlm_teach.arguments import check_int
+from prefixlm_teach.examples import Examples
+from prefixlm_teach.infill_arguments import (
+    check_decoded,
+    check_encode,
+    check_id_row,
+    check_id_rows,
+    check_kind_of_ids,
+    check_share,
+    check_texts,
+    check_tokeniser,
+    check_yes_or_no,
+)
+from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.special_ids import SpecialIds
+
+ToIds = Callable[[Any], list[int]]  # a part of a document, text or already ids, to ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class FimIds(SpecialIds):
+    """The ids of the special tokens, all different, that no document may hold.
+
+    Attributes:
+        prefix: begins every rearranged document, `<fim_prefix>` in StarCoder's vocabulary.
+        middle: what follows is to be filled in, `<fim_middle>`.
+        suffix: begins the suffix, `<fim_suffix>`.
+        end: ends a document, `<|endoftext|>`. A model that fills in says with it that it has reached the
+            suffix.
+        pad: fills a row up; it is never scored.
+
+    Raises:
+        TypeError, ValueError: an id is no whole number of at least 0, or two are equal.
+    """
+
+    prefix: int
+    middle: int
+    suffix: int
+    end: int
+    pad: int
+
+
+def arrange_parts(
+    prefix: Sequence[int], middle: Sequence[int], suffix: Sequence[int], ids: FimIds, *, spm: bool
+) -> list[int]:
+    """Return the three parts of a document with the middle last; without a middle, that is the prompt.
+
+    PSM is `<prefix> prefix <suffix> suffix <middle> middle`. SPM, here the paper's variant 2, is
+    `<prefix> <suffix> suffix <middle> prefix middle`: a PSM document with an empty prefix, whose middle is
+    the prefix and the middle in one.
+
+    Args:
+        prefix: ids, none of them special; each part may be empty.
+        middle: ids.
+        suffix: ids.
+        ids: the special tokens.
+        spm: True for SPM, False for PSM.
+
+    Returns:
+        The ids in their new order, without an end.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind, or a part holds a special id.
+    """
+    check_kind_of_ids(ids, FimIds)
+    for name, part in (("prefix", prefix), ("middle", middle), ("suffix", suffix)):
+        check_id_row(name, part, ids.names())
+    check_yes_or_no("spm", spm)
+    return _arrange(prefix, middle, suffix, ids, spm)
+
+
+def _arrange(
+    prefix: Sequence[int], middle: Sequence[int], suffix: Sequence[int], ids: FimIds, spm: bool
+) -> list[int]:
+    if spm:
+        return [ids.prefix, ids.suffix, *suffix, ids.middle, *prefix, *middle]
+    return [ids.prefix, *prefix, ids.suffix, *suffix, ids.middle, *middle]
+
+
+def fim_examples(
+    documents: Sequence[str | Sequence[int]],
+    ids: FimIds,
+    *,
+    seed: int,
+    rate: float = 0.5,
+    spm_rate: float = 0.5,
+    encode: Callable[[str], list[int]] | None = None,
+) -> Examples:
+    """Make one example of each document, rearranged with a probability of `rate`, and end it.
+
+    Where to cut: two whole numbers from 0 to the document's length, each drawn uniformly, the smaller first.
+    So each part may be empty.
+
+    Args:
+        documents: rows of ids, cut between ids. With `encode`, strings, cut between characters, within a
+            word too; then each part is encoded on its own, and a document that stays as it is, as a whole.
+        ids: the special tokens.
+        seed: of the draws. Those of document i depend on `seed` and i alone.
+        rate: the share of documents that are rearranged; 0.5 in the paper's main models.
+        spm_rate: the share of these that are SPM, the others being PSM; 0.5 there.
+        encode: text to ids: `Vocabulary.encode` for a vocabulary of characters.
+
+    Returns:
+        Causal examples (`prefix_len` is 0): B documents of T columns, every token a label.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind or range; a document is empty or holds a
+            special id, or `encode` returns one.
+    """
+    check_kind_of_ids(ids, FimIds)
+    check_encode(encode)
+    if encode is None:
+        check_id_rows("documents", documents, ids.names())
+    else:
+        check_texts("documents", documents)
+    check_share("rate", rate)
+    check_share("spm_rate", spm_rate)
+    check_int("seed", seed, minimum=0)
+
+    to_ids: ToIds = list if encode is None else _checked(encode, ids)
+    rows = []
+    for i, document in enumerate(documents):
+        generator = row_generator(seed, i)
+        if chance(rate, generator):
+            row = _rearrange(document, ids, spm_rate, to_ids, generator)
+        else:
+            row = to_ids(document)
+        rows.append([*row, ids.end])
+    return causal_examples(rows, ids.pad)
+
+
+def fim_contexts(
+    contexts: Sequence[Sequence[int]],
+    ids: FimIds,
+    *,
+    seed: int,
+    rate: float = 0.5,
+    spm_rate: float = 0.5,
+    encode: Callable[[str], list[int]] | None = None,
+    decode: Callable[[list[int]], str] | None = None,
+) -> Examples:
+    """Rearrange the documents within each context, after long texts have been chunked to its length.
+
+    Rearranged before chunking, a document could lose its whole prefix or suffix to another context. Here
+    each context is split at the end tokens, each document in it rearranged with a probability of `rate`,
+    all joined again, and what is now too long is cut off at the right. Empty documents stay as they are
+    (StarCoder's loader drops the end of one, and may rearrange an empty last one).
+
+    Args:
+        contexts: rows of ids, documents with an end after each, the last of which may be missing.
+        ids: the special tokens.
+        seed: of the draws. Those of context i depend on `seed` and i alone.
+        rate: the share of documents that are rearranged.
+        spm_rate: the share of these that are SPM.
+        encode: text to ids, to cut between characters; when left out, documents are cut between ids.
+        decode: ids to text, with `encode`.
+
+    Returns:
+        Causal examples, as `fim_examples`, each at most as long as its context was.
+
+    Raises:
+        TypeError, ValueError: an argument has the wrong kind or range; a context is empty or holds a special
+            id other than the end; only one of `encode` and `decode` is given.
+    """
+    check_kind_of_ids(ids, FimIds)
+    check_tokeniser(encode, decode)
+    names = ids.names()
+    check_id_rows("contexts", contexts, {id_: name for id_, name in names.items() if id_ != ids.end})
+    check_share("rate", rate)
+    check_share("spm_rate", spm_rate)
+    check_int("seed", seed, minimum=0)
+
+    to_ids: ToIds = list if encode is None else _checked(encode, ids)
+    rows = []
+    for i, context in enumerate(contexts):
+        generator = row_generator(seed, i)
+        row: list[int] = []
+        for document in documents_of(context, ids.end):
+            end = [token for token in document if token == ids.end]
+            text = document[: len(document) - len(end)]
+            if text and chance(rate, generator):
+                text = _rearrange(_text_of(text, decode), ids, spm_rate, to_ids, generator)
+            row += [*text, *end]
+        rows.append(row[: len(context)])
+    return causal_examples(rows, ids.pad)
+
+
+def _rearrange(
+    document: str | Sequence[int], ids: FimIds, spm_rate: float, to_ids: ToIds, generator: torch.Generator
+) -> list[int]:
+    start, stop = sorted(draw_int(0, len(document), generator) for _ in range(2))
+    spm = chance(spm_rate, generator)
+    prefix, middle, suffix = document[:start], document[start:stop], document[stop:]
+    return _arrange(to_ids(prefix), to_ids(middle), to_ids(suffix), ids, spm)
+
+
+def _checked(encode: Callable[[str], list[int]], ids: FimIds) -> ToIds:
+    def to_ids(part: str) -> list[int]:
+        encoded = encode(part)
+        check_id_row("encode(...)", encoded, ids.names())
+        return list(encoded)
+
+    return to_ids
+
+
+def _text_of(document: list[int], decode: Callable[[list[int]], str] | None) -> str | list[int]:
+    if decode is None:
+        return document
+    text = decode(document)
+    check_decoded(text)
+    return text
