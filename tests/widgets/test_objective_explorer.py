@@ -27,14 +27,20 @@ from shown_objective import (
 )
 
 from prefixlm_teach import (
+    CodeGen2Ids,
     Examples,
+    FimIds,
     ObjectiveExplorer,
+    UniLMIds,
     Vocabulary,
     causal_lm,
+    codegen2_examples,
+    fim_examples,
     masked_lm,
     mix_denoisers,
     prefix_lm,
     span_corruption,
+    unilm_examples,
 )
 from prefixlm_teach.denoisers import UL2_TABLE
 from prefixlm_teach.examples import row_draws
@@ -106,7 +112,7 @@ def moving(rows: Sequence[Sequence[int]], *, seed: int) -> Examples:
     return causal_lm([[*(rows[0][i] for i in kept), 1, *(rows[0][i] for i in moved), 1]])
 
 
-@given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=32), st.integers(2, 40))
+@given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=32), st.integers(2, 12))
 def test_the_noise_of_a_row_that_is_asked_for_whole_is_what_stands_behind_a_symbol(
     tokens: list[str], draws: int
 ) -> None:
@@ -179,21 +185,46 @@ def test_the_same_thing_is_carried_once_and_only_symbols_that_occur() -> None:
     assert sorted(explorer.symbols) == sorted(set(SENTENCE))
 
 
-def test_twelve_words_make_a_small_table() -> None:
+def nine() -> ObjectiveExplorer:
+    """All objectives of the package, on twelve words."""
     modes = {"R": 3, "S": 4, "X": 5}
-    vocabulary = Vocabulary(["<pad>", "</s>", "[M]", *modes, *TWELVE, *(f"<x{i}>" for i in range(9, -1, -1))])
-    size = len(vocabulary)
-    explorer = ObjectiveExplorer(
+    special = ["<pad>", "</s>", "[M]", *modes, "<pre>", "<mid>", "<suf>", "<sep>", "<eom>", "[SOS]"]
+    vocabulary = Vocabulary([*special, *TWELVE, *(f"<x{i}>" for i in range(9, -1, -1))])
+    size, id_of = len(vocabulary), vocabulary.ids
+    fim = FimIds(prefix=id_of["<pre>"], middle=id_of["<mid>"], suffix=id_of["<suf>"], end=1, pad=0)
+    masks = tuple(range(size - 1, size - 11, -1))
+    codegen2 = CodeGen2Ids(masks=masks, sep=id_of["<sep>"], eom=id_of["<eom>"], end=1, pad=0)
+    unilm = UniLMIds(start=id_of["[SOS]"], end=1, mask=2, pad=0)
+
+    def moving_spans(rows: list[list[int]], *, rate: float, mean_span: float, seed: int) -> Examples:
+        span_lens = (int(mean_span), int(mean_span))
+        given = {"mask_ratio": (rate, rate), "span_lens": span_lens, "corrupt_share": 1.0}
+        return codegen2_examples(rows, codegen2, seed=seed, **given)
+
+    def seq2seq(rows: list[list[int]], *, rate: float, seed: int) -> Examples:
+        pairs = [(row[:6], row[6:]) for row in rows]
+        return unilm_examples(pairs, ["sequence-to-sequence"], unilm, vocab_size=size, seed=seed, rate=rate)
+
+    return ObjectiveExplorer(
         {
             "Causal LM": causal_lm,
             "Prefix LM": prefix_lm,
             "Masked LM": partial(masked_lm, vocab_size=size, mask_id=2),
             "Span corruption": partial(span_corruption, vocab_size=size, end_id=1),
             "UL2": partial(mix_denoisers, denoisers=UL2_TABLE, vocab_size=size, end_id=1, mode_ids=modes),
+            "FIM, PSM": partial(fim_examples, ids=fim, rate=1.0, spm_rate=0.0),
+            "FIM, SPM": partial(fim_examples, ids=fim, rate=1.0, spm_rate=1.0),
+            "CodeGen2": moving_spans,
+            "UniLM": seq2seq,
         },
         TWELVE,
         vocabulary,
+        noise_after=["<mid>", "<sep>"],
     )
+
+
+def test_nine_objectives_of_twelve_words_make_a_small_table() -> None:
+    explorer = nine()
     assert len(json.dumps(explorer.state())) < 60_000
     explorer.objective = "UL2"
     kinds = {explorer.made.kind for explorer.draw in range(8) if explorer.made}
@@ -201,6 +232,40 @@ def test_twelve_words_make_a_small_table() -> None:
     assert len(kinds) > 1
     assert explorer.made is not None
     assert explorer.setting == f"UL2, draw 7 ({explorer.made.kind})"
+
+
+def between(row: tuple[str, ...], start: str, end: str) -> list[str]:
+    """The symbols after the first `start` and before the next `end`."""
+    after = row[row.index(start) + 1 :]
+    return list(after[: after.index(end)])
+
+
+def test_noise_is_what_fill_in_the_middle_and_codegen2_have_moved() -> None:
+    explorer = nine()
+    for explorer.draw in range(8):
+        explorer.objective = "FIM, PSM"
+        assert explorer.made is not None
+        assert [TWELVE[i] for i in explorer.made.noise] == between(explorer.row, "<mid>", "</s>")
+        stays = between(explorer.row, "<pre>", "<suf>") + between(explorer.row, "<suf>", "<mid>")
+        assert [word for word in TWELVE if word in stays] == stays
+        middle = explorer.made.noise
+        explorer.objective = "FIM, SPM"  # the same draws: prefix and middle have come behind the suffix
+        assert explorer.made.noise == tuple(range(middle[-1] + 1 if middle else len(explorer.made.noise)))
+        explorer.objective = "CodeGen2"
+        moved = [word for word in explorer.row[explorer.row.index("<sep>") :] if word in TWELVE]
+        assert sorted(TWELVE[i] for i in explorer.made.noise) == sorted(moved)
+        assert 0 < len(moved) < 12
+
+
+def test_a_cloze_under_a_prefix_mask_shows_its_prefix() -> None:
+    explorer = nine()
+    explorer.objective = "UniLM"
+    assert explorer.made is not None
+    assert explorer.row[0] == "[SOS]"
+    assert (explorer.made.prefix_len, explorer.made.mask, explorer.made.cloze) == (8, None, True)
+    assert [TWELVE[i] for i in explorer.made.noise] == [
+        label for label in explorer.labels if label is not None
+    ]
 
 
 def test_padding_is_not_shown() -> None:
@@ -255,7 +320,7 @@ def test_its_words() -> None:
 
 def test_the_picture_has_the_cells_of_the_mask_and_none_where_a_setting_is_impossible() -> None:
     explorer = make()
-    for explorer.objective in ("Masked LM", "From the right", "Span corruption"):
+    for explorer.objective in ("From the right", "Span corruption"):
         assert explorer.mask is not None
         assert KIND.png_cells(explorer) == [kinds_of(explorer.mask)]
     explorer.rate = 0.7
