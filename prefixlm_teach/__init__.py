@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         BatchExplorer,
         DecodeExplorer,
         LossExplorer,
+        ObjectiveExplorer,
         RuleExplorer,
         SplitExplorer,
     )
@@ -103,8 +104,8 @@ _LATER = {
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
-    "spread": ("plot_spread",),
     "spans": ("raw_lengths", "span_corruption", "span_counts"),
+    "spread": ("plot_spread",),
     "training": ("train",),
     "unilm": (
         "UniLMIds",
@@ -118,6 +119,7 @@ _LATER = {
         "BatchExplorer",
         "DecodeExplorer",
         "LossExplorer",
+        "ObjectiveExplorer",
         "RuleExplorer",
         "SplitExplorer",
     ),
@@ -138,6 +140,7 @@ __all__ = [
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
+    "ObjectiveExplorer",
     "PrefixLMAttention",
     "RotaryPrefixLM",
     "RuleExplorer",

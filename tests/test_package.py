@@ -69,6 +69,7 @@ ORDER = (
     "pictures",
     "drawing",
     "drawing_bars",
+    "drawing_strip",
     "plots",
     "spread",
     "live",
