@@ -34,13 +34,13 @@ from prefixlm_teach import (
     UniLMIds,
     Vocabulary,
     causal_lm,
-    codegen2_examples,
-    fim_examples,
+    codegen2_mixture,
+    fill_in_the_middle,
     masked_lm,
     mix_denoisers,
     prefix_lm,
     span_corruption,
-    unilm_examples,
+    unilm_cloze,
 )
 from prefixlm_teach.denoisers import UL2_TABLE
 from prefixlm_teach.examples import row_draws
@@ -199,11 +199,11 @@ def nine() -> ObjectiveExplorer:
     def moving_spans(rows: list[list[int]], *, rate: float, mean_span: float, seed: int) -> Examples:
         span_lens = (int(mean_span), int(mean_span))
         given = {"mask_ratio": (rate, rate), "span_lens": span_lens, "corrupt_share": 1.0}
-        return codegen2_examples(rows, codegen2, seed=seed, **given)
+        return codegen2_mixture(rows, codegen2, seed=seed, **given)
 
     def seq2seq(rows: list[list[int]], *, rate: float, seed: int) -> Examples:
         pairs = [(row[:6], row[6:]) for row in rows]
-        return unilm_examples(pairs, ["sequence-to-sequence"], unilm, vocab_size=size, seed=seed, rate=rate)
+        return unilm_cloze(pairs, ["sequence-to-sequence"], unilm, vocab_size=size, seed=seed, rate=rate)
 
     return ObjectiveExplorer(
         {
@@ -212,8 +212,8 @@ def nine() -> ObjectiveExplorer:
             "Masked LM": partial(masked_lm, vocab_size=size, mask_id=2),
             "Span corruption": partial(span_corruption, vocab_size=size, end_id=1),
             "UL2": partial(mix_denoisers, denoisers=UL2_TABLE, vocab_size=size, end_id=1, mode_ids=modes),
-            "FIM, PSM": partial(fim_examples, ids=fim, rate=1.0, spm_rate=0.0),
-            "FIM, SPM": partial(fim_examples, ids=fim, rate=1.0, spm_rate=1.0),
+            "FIM, PSM": partial(fill_in_the_middle, ids=fim, rate=1.0, spm_rate=0.0),
+            "FIM, SPM": partial(fill_in_the_middle, ids=fim, rate=1.0, spm_rate=1.0),
             "CodeGen2": moving_spans,
             "UniLM": seq2seq,
         },
