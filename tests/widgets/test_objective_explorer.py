@@ -268,6 +268,18 @@ def test_a_cloze_under_a_prefix_mask_shows_its_prefix() -> None:
     ]
 
 
+def test_the_noise_of_a_cloze_is_what_is_covered_even_if_its_mask_is_causal() -> None:
+    def left_to_right(rows: list[list[int]], *, seed: int) -> Examples:
+        made = masked_lm(rows, vocab_size=V, mask_id=2, seed=seed)
+        causal = torch.ones(1, 1, 6, 6, dtype=torch.bool).tril()
+        return Examples(made.tokens, made.labels, made.valid, mask=causal, cloze=True)
+
+    explorer = ObjectiveExplorer({"cloze": left_to_right}, SENTENCE, VOCABULARY)
+    assert explorer.made is not None
+    assert explorer.made.prefix_len == 0
+    assert [t for t, label in enumerate(explorer.labels) if label] == list(explorer.made.noise) != []
+
+
 def test_padding_is_not_shown() -> None:
     def padded(rows: list[list[int]]) -> Examples:
         made = causal_lm([rows[0], [*rows[0], 1, 1]])
