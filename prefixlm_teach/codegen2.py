@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 
 from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples
+from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_enough_masks,
     check_id_row,
@@ -31,7 +31,7 @@ from prefixlm_teach.infill_arguments import (
     check_span_lens,
     check_spans_fit,
 )
-from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
 
@@ -111,8 +111,8 @@ def codegen2_mixture(
         corrupt_share: the share of rows that are treated so, 0.5 in the paper; the others stay as they are.
 
     Returns:
-        Causal examples (`prefix_len` is 0): B rows of T columns, every token a label. A treated document is
-        longer by 1 and by 3 for each span.
+        Causal examples (`prefix_len` is 0): B rows of T columns. Every token but the first is a label. A
+        treated document is longer by 1 and by 3 for each span.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range; a row is empty or holds a special id
@@ -134,13 +134,13 @@ def codegen2_mixture(
 
     made = []
     for i, row in enumerate(documents):
-        generator = row_generator(seed, i)
-        if chance(corrupt_share, generator):
-            changed = [_move_spans(document, ids, mask_ratio, span_lens, generator) for document in row]
+        draws = row_draws(seed, i)
+        if chance(corrupt_share, draws):
+            changed = [_move_spans(document, ids, mask_ratio, span_lens, draws) for document in row]
         else:
             changed = row
         made.append([token for document in changed for token in document])
-    return causal_examples(made, ids.pad)
+    return examples_of_rows(made, [0] * len(made), ids.pad)
 
 
 def _text_of(document: list[int], ids: CodeGen2Ids) -> list[int]:
@@ -156,19 +156,19 @@ def _move_spans(
     ids: CodeGen2Ids,
     mask_ratio: tuple[float, float],
     span_lens: tuple[int, int],
-    generator: torch.Generator,
+    draws: np.random.Generator,
 ) -> list[int]:
     text = _text_of(document, ids)
     if not text:
         return document
     low, high = mask_ratio
-    ratio = low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
-    span_len = draw_int(*span_lens, generator)
+    ratio = low + (high - low) * draws.random()
+    span_len = draw_int(*span_lens, draws)
     n_spans = _number_of_spans(len(text), ratio, span_len)
 
     # Take each span for one thing, beside the tokens that stay: any n_spans of these things may be the spans.
     things = len(text) - n_spans * (span_len - 1)
-    spans = set(torch.randperm(things, generator=generator)[:n_spans].tolist())
+    spans = set(draws.choice(things, n_spans, replace=False).tolist())
     kept: list[int] = []
     moved: list[int] = []
     masks = iter(ids.masks)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+import numpy as np
 
 from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples
+from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_decoded,
     check_encode,
@@ -28,7 +28,7 @@ from prefixlm_teach.infill_arguments import (
     check_tokeniser,
     check_yes_or_no,
 )
-from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
 ToIds = Callable[[Any], list[int]]  # a part of a document, text or already ids, to ids
@@ -118,7 +118,7 @@ def fill_in_the_middle(
         encode: text to ids: `Vocabulary.encode` for a vocabulary of characters.
 
     Returns:
-        Causal examples (`prefix_len` is 0): B documents of T columns, every token a label.
+        Causal examples (`prefix_len` is 0): B documents of T columns. Every token but the first is a label.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range; a document is empty or holds a
@@ -137,13 +137,10 @@ def fill_in_the_middle(
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
     rows = []
     for i, document in enumerate(documents):
-        generator = row_generator(seed, i)
-        if chance(rate, generator):
-            row = _rearrange(document, ids, spm_rate, to_ids, generator)
-        else:
-            row = to_ids(document)
+        draws = row_draws(seed, i)
+        row = _rearrange(document, ids, spm_rate, to_ids, draws) if chance(rate, draws) else to_ids(document)
         rows.append([*row, ids.end])
-    return causal_examples(rows, ids.pad)
+    return examples_of_rows(rows, [0] * len(rows), ids.pad)
 
 
 def fill_in_contexts(
@@ -190,23 +187,23 @@ def fill_in_contexts(
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
     rows = []
     for i, context in enumerate(contexts):
-        generator = row_generator(seed, i)
+        draws = row_draws(seed, i)
         row: list[int] = []
         for document in documents_of(context, ids.end):
             end = [token for token in document if token == ids.end]
             text = document[: len(document) - len(end)]
-            if text and chance(rate, generator):
-                text = _rearrange(_text_of(text, decode), ids, spm_rate, to_ids, generator)
+            if text and chance(rate, draws):
+                text = _rearrange(_text_of(text, decode), ids, spm_rate, to_ids, draws)
             row += [*text, *end]
         rows.append(row[: len(context)])
-    return causal_examples(rows, ids.pad)
+    return examples_of_rows(rows, [0] * len(rows), ids.pad)
 
 
 def _rearrange(
-    document: str | Sequence[int], ids: FimIds, spm_rate: float, to_ids: ToIds, generator: torch.Generator
+    document: str | Sequence[int], ids: FimIds, spm_rate: float, to_ids: ToIds, draws: np.random.Generator
 ) -> list[int]:
-    start, stop = sorted(draw_int(0, len(document), generator) for _ in range(2))
-    spm = chance(spm_rate, generator)
+    start, stop = sorted(draw_int(0, len(document), draws) for _ in range(2))
+    spm = chance(spm_rate, draws)
     prefix, middle, suffix = document[:start], document[start:stop], document[stop:]
     return _arrange(to_ids(prefix), to_ids(middle), to_ids(suffix), ids, spm)
 

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples, pad_right
+from prefixlm_teach.cover import cover
+from prefixlm_teach.examples import Examples
 from prefixlm_teach.infill_arguments import (
     check_cover_rate,
     check_kind_of_ids,
@@ -27,9 +29,8 @@ from prefixlm_teach.infill_arguments import (
     check_segments,
     check_vocab_size,
 )
-from prefixlm_teach.loss import IGNORE
 from prefixlm_teach.masks import causal_mask, create_prefix_lm_mask
-from prefixlm_teach.rows import chance, draw_int, row_generator
+from prefixlm_teach.rows import chance, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
 Kind = Literal["bidirectional", "sequence-to-sequence", "left-to-right", "right-to-left"]
@@ -86,7 +87,7 @@ def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
     check_int("examples", examples, minimum=1)
     check_int("seed", seed, minimum=0)
     sixths: list[Kind] = [*KINDS[:2], *KINDS]  # the first two have two sixths each
-    return [sixths[draw_int(0, 5, row_generator(seed, i))] for i in range(examples)]
+    return [sixths[draw_int(0, 5, row_draws(seed, i))] for i in range(examples)]
 
 
 def unilm_cloze(
@@ -137,8 +138,8 @@ def unilm_cloze(
         rows.append(row)
         prefix_len.append({"bidirectional": len(row), "sequence-to-sequence": len(first) + 2}.get(kind, 0))
     special = ids.names()
-    places = [[t for t, token in enumerate(row) if token not in special] for row in rows]
-    return _cloze(rows, places, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.2)
+    may_cover = [[t for t, token in enumerate(row) if token not in special] for row in rows]
+    return _cloze(rows, may_cover, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.2)
 
 
 def unilm_finetuning(
@@ -172,14 +173,14 @@ def unilm_finetuning(
 
     rows = [[ids.start, *source, ids.end, *target, ids.end] for source, target in pairs]
     prefix_len = [len(source) + 2 for source, _ in pairs]
-    places = [list(range(p, len(row))) for p, row in zip(prefix_len, rows, strict=True)]
+    may_cover = [list(range(p, len(row))) for p, row in zip(prefix_len, rows, strict=True)]
     kinds: list[Kind] = ["sequence-to-sequence"] * len(pairs)
-    return _cloze(rows, places, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.0)
+    return _cloze(rows, may_cover, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.0)
 
 
 def _cloze(
     rows: list[list[int]],
-    places: list[list[int]],
+    may_cover: list[list[int]],
     prefix_len: list[int],
     kinds: Sequence[Kind],
     ids: UniLMIds,
@@ -188,39 +189,32 @@ def _cloze(
     rate: float,
     n_gram_rate: float,
 ) -> Examples:
-    tokens, valid = pad_right(rows, ids.pad)
-    labels = torch.full_like(tokens, IGNORE)
-    for i, (row, may) in enumerate(zip(rows, places, strict=True)):
-        generator = row_generator(seed, i)
+    draws = [row_draws(seed, i) for i in range(len(rows))]
+    places = []
+    for row, may, own in zip(rows, may_cover, draws, strict=True):
         words = sum(row[t] != ids.end for t in may)
-        for t in choose_places(may, max(1, round(words * rate)), n_gram_rate, generator):
-            labels[i, t] = row[t]
-            tokens[i, t] = _cover(row[t], ids.mask, vocab_size, generator)
+        places.append(choose_places(may, max(1, round(words * rate)), n_gram_rate, own))
+    tokens, labels, valid = cover(
+        rows, places, draws, mask_id=ids.mask, vocab_size=vocab_size, pad_id=ids.pad
+    )
     mask = create_prefix_lm_mask(tokens.size(1), torch.tensor(prefix_len), valid=valid)
     backwards = torch.tensor([kind == "right-to-left" for kind in kinds])[:, None, None, None]
     mask = torch.where(backwards, right_to_left_mask(tokens.size(1), valid=valid), mask)
     return Examples(tokens, labels, valid, mask=mask, cloze=True)
 
 
-def choose_places(may: list[int], n: int, n_gram_rate: float, generator: torch.Generator) -> list[int]:
+def choose_places(may: list[int], n: int, n_gram_rate: float, draws: np.random.Generator) -> list[int]:
     """Return n of the places that may be covered, chosen one by one or some in a row."""
     chosen: set[int] = set()
-    for k in torch.randperm(len(may), generator=generator).tolist():
+    for place in draws.permutation(may).tolist():
         if len(chosen) >= n:
             break
-        if may[k] in chosen:
+        if place in chosen:
             continue
-        length = draw_int(2, 3, generator) if chance(n_gram_rate, generator) else 1
-        for t in range(may[k], may[k] + length):
+        length = draw_int(2, 3, draws) if chance(n_gram_rate, draws) else 1
+        for t in range(place, place + length):
             if t not in may:
                 break  # an n-gram ends where its segment does
             chosen.add(t)
-    kept = sorted(chosen)
-    return [kept[k] for k in torch.randperm(len(kept), generator=generator)[:n].tolist()]
-
-
-def _cover(token: int, mask_id: int, vocab_size: int, generator: torch.Generator) -> int:
-    share = torch.rand((), generator=generator, dtype=torch.float64).item()
-    if share < 0.8:
-        return mask_id
-    return draw_int(0, vocab_size - 1, generator) if share < 0.9 else token
+    kept: list[int] = draws.permutation(sorted(chosen))[:n].tolist()
+    return kept

@@ -38,6 +38,13 @@ def real_rows(examples: Examples) -> list[list[int]]:
     return [row[real].tolist() for row, real in zip(examples.tokens, examples.valid, strict=True)]
 
 
+def assert_all_but_the_first_are_labels(examples: Examples) -> None:
+    """Each real token is asked for, but the first of a row, which nothing stands before to predict."""
+    wanted = examples.tokens.masked_fill(~examples.valid, -100)
+    wanted[:, 0] = -100
+    assert torch.equal(examples.labels, wanted)
+
+
 def small_model(vocab_size: int, max_len: int) -> TinyPrefixLM:
     torch.manual_seed(0)
     return TinyPrefixLM(vocab_size, d_model=8, n_heads=2, n_layers=2, max_len=max_len).double().eval()

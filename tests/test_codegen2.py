@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from objectives import (
     SHARE,
     assert_a_model_can_learn_from,
+    assert_all_but_the_first_are_labels,
     assert_refused,
     chi_square,
     id_rows,
@@ -115,8 +116,7 @@ def test_nothing_of_a_row_is_lost_and_all_of_it_is_scored(
     if share != 0.5:
         texts = [any(token != END for token in row) for row in rows]
         assert [SEP in row for row in made] == [share == 1 and text for text in texts]
-    assert torch.equal(examples.labels[examples.valid], examples.tokens[examples.valid])
-    assert (examples.labels[~examples.valid] == -100).all()
+    assert_all_but_the_first_are_labels(examples)
     assert (examples.tokens[~examples.valid] == PAD).all()
 
 

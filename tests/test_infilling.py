@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from objectives import (
     SHARE,
     assert_a_model_can_learn_from,
+    assert_all_but_the_first_are_labels,
     assert_refused,
     chi_square,
     id_rows,
@@ -24,7 +25,7 @@ from objectives import (
 )
 
 from prefixlm_teach import FimIds, Vocabulary, arrange_parts, fill_in_contexts, fill_in_the_middle
-from prefixlm_teach.rows import row_generator
+from prefixlm_teach.rows import row_draws
 
 PRE, MID, SUF, END, PAD = 20, 21, 22, 23, 24
 IDS = FimIds(prefix=PRE, middle=MID, suffix=SUF, end=END, pad=PAD)
@@ -135,8 +136,7 @@ def test_a_text_is_cut_within_words_and_a_row_of_ids_is_not() -> None:
 
 def test_every_token_is_scored_the_special_ones_and_the_end_too() -> None:
     examples = fill_in_the_middle([[1, 2, 3], [4]], IDS, seed=0, rate=1)
-    assert torch.equal(examples.labels[examples.valid], examples.tokens[examples.valid])
-    assert (examples.labels[~examples.valid] == -100).all()
+    assert_all_but_the_first_are_labels(examples)
     assert (examples.tokens[~examples.valid] == PAD).all()
     logits = torch.zeros(*examples.tokens.shape, V, requires_grad=True)
     examples.loss(logits).backward()
@@ -162,14 +162,14 @@ def test_it_draws_what_starcoders_loader_draws_and_in_its_order(
     """Whether to rearrange; two whole numbers from 0 to the length, sorted; whether as SPM."""
     made = real_rows(fill_in_the_middle(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate))
     for i, (document, row) in enumerate(zip(documents, made, strict=True)):
-        draws = row_generator(seed, i)
+        draws = row_draws(seed, i)
         wanted = document
-        if torch.rand(1, generator=draws, dtype=torch.float64) < rate:
-            a = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
-            b = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
+        if draws.random() < rate:
+            a = draws.integers(0, len(document) + 1)
+            b = draws.integers(0, len(document) + 1)
             low, high = min(a, b), max(a, b)
             prefix, middle, suffix = document[:low], document[low:high], document[high:]
-            if torch.rand(1, generator=draws, dtype=torch.float64) < spm_rate:
+            if draws.random() < spm_rate:
                 wanted = [PRE, SUF, *suffix, MID, *prefix, *middle]
             else:
                 wanted = [PRE, *prefix, SUF, *suffix, MID, *middle]

@@ -28,7 +28,7 @@ from prefixlm_teach import (
     span_counts,
 )
 from prefixlm_teach.denoisers import UL2R
-from prefixlm_teach.examples import pad_right
+from prefixlm_teach.rows import pad_right
 
 V = 30
 ROWS = [[1, 2, 3, 4, 5, 6], [7, 8, 9]]

@@ -31,7 +31,7 @@ from prefixlm_teach import (
     unilm_finetuning,
 )
 from prefixlm_teach.examples import Examples
-from prefixlm_teach.rows import row_generator
+from prefixlm_teach.rows import row_draws
 from prefixlm_teach.unilm import KINDS, Kind, choose_places
 
 SOS, EOS, MASK, PAD = 20, 21, 22, 23
@@ -170,7 +170,7 @@ def test_n_grams_are_as_frequent_as_in_the_paper() -> None:
     places, n = list(range(1000)), 5000
     neighbours = 0
     for i in range(n):
-        a, b = sorted(choose_places(places, 2, 0.2, row_generator(0, i)))
+        a, b = sorted(choose_places(places, 2, 0.2, row_draws(0, i)))
         neighbours += b == a + 1
     assert abs(neighbours - n * share) < 4 * (n * share * (1 - share)) ** 0.5 + n * 0.002
 
@@ -184,7 +184,7 @@ def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
     places, n = list(range(1000)), 3000
 
     def in_a_row(k: int) -> int:
-        drawn = [sorted(choose_places(places, k, 1.0, row_generator(1, i))) for i in range(n)]
+        drawn = [sorted(choose_places(places, k, 1.0, row_draws(1, i))) for i in range(n)]
         return sum(chosen[-1] - chosen[0] == k - 1 for chosen in drawn)
 
     share = 0.5 + 0.25 / 10
@@ -194,14 +194,14 @@ def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
 
 @given(st.sets(st.integers(0, 30), min_size=1), st.integers(1, 40), st.sampled_from([0.0, 0.2, 1.0]), seeds)
 def test_chosen_places_are_some_of_those_that_may_be(may: set[int], n: int, rate: float, seed: int) -> None:
-    chosen = choose_places(sorted(may), n, rate, row_generator(seed, 0))
+    chosen = choose_places(sorted(may), n, rate, row_draws(seed, 0))
     assert len(set(chosen)) == len(chosen) == min(n, len(may))
     assert set(chosen) <= may
 
 
 def test_an_n_gram_ends_where_its_segment_does() -> None:
     """Of places 0 | 2 | 4, none next to another, n-grams are single places: each pair is as likely."""
-    found = Counter(tuple(sorted(choose_places([0, 2, 4], 2, 1.0, row_generator(0, i)))) for i in range(3000))
+    found = Counter(tuple(sorted(choose_places([0, 2, 4], 2, 1.0, row_draws(0, i)))) for i in range(3000))
     assert set(found) == {(0, 2), (0, 4), (2, 4)}
     assert chi_square(found.values(), [1 / 3] * 3) < 10.6  # 0.5 % at 2 degrees of freedom
 
