@@ -18,19 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefixlm_teach.arguments import check_int
+from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_enough_masks,
-    check_id_row,
-    check_id_rows,
-    check_kind_of_ids,
     check_mask_ids,
     check_mask_ratio,
-    check_share,
     check_span_lens,
     check_spans_fit,
 )
+from prefixlm_teach.row_arguments import check_kind, check_row, check_rows
 from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
@@ -77,9 +74,9 @@ def codegen2_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2I
     Raises:
         TypeError, ValueError: an argument has the wrong kind, or a part holds a special id.
     """
-    check_kind_of_ids(ids, CodeGen2Ids)
-    check_id_row("prefix", prefix, ids.names())
-    check_id_row("suffix", suffix, ids.names())
+    check_kind("ids", ids, CodeGen2Ids)
+    check_row("prefix", prefix, special=ids.names())
+    check_row("suffix", suffix, special=ids.names())
     return [*prefix, ids.masks[0], *suffix, ids.end, ids.sep, ids.masks[0]]
 
 
@@ -90,9 +87,9 @@ def codegen2_mixture(
     seed: int,
     mask_ratio: tuple[float, float],
     span_lens: tuple[int, int],
-    corrupt_share: float = 0.5,
+    rate: float = 0.5,
 ) -> Examples:
-    """Make one example of each row: with a probability of `corrupt_share`, spans of its documents are moved.
+    """Make one example of each row: with a probability of `rate`, spans of its documents are moved.
 
     A document becomes `text <mask_1> text <mask_2> ... <|endoftext|> <sep> <mask_1> span <eom> <mask_2> ...`.
     The documents of a row are treated one by one and joined again, so that no span crosses from one into the
@@ -108,7 +105,7 @@ def codegen2_mixture(
         mask_ratio: the lowest and the highest share of a document that is moved, drawn uniformly for each.
         span_lens: the shortest and the longest span, in tokens, both included, drawn uniformly for each
             document.
-        corrupt_share: the share of rows that are treated so, 0.5 in the paper; the others stay as they are.
+        rate: the share of rows that are treated so, 0.5 in the paper; the others stay as they are.
 
     Returns:
         Causal examples (`prefix_len` is 0): B rows of T columns. Every token but the first is a label. A
@@ -119,23 +116,22 @@ def codegen2_mixture(
             other than the end; a document is shorter than the longest span, or may need more masks than
             there are.
     """
-    check_kind_of_ids(ids, CodeGen2Ids)
-    names = ids.names()
-    check_id_rows("rows", rows, {id_: name for id_, name in names.items() if id_ != ids.end})
+    check_kind("ids", ids, CodeGen2Ids)
+    check_rows(rows, special=ids.names(but=ids.end))
     check_int("seed", seed, minimum=0)
     check_mask_ratio(mask_ratio)
     check_span_lens(span_lens)
-    check_share("corrupt_share", corrupt_share)
+    check_share("rate", rate, none=True, whole=True)
     documents = [documents_of(row, ids.end) for row in rows]
     lengths = [[len(_text_of(document, ids)) for document in row] for row in documents]
-    if corrupt_share > 0:
+    if rate > 0:
         check_spans_fit(lengths, span_lens[1])
         check_enough_masks(lengths, ids.masks, lambda L: _number_of_spans(L, mask_ratio[1], span_lens[0]))
 
     made = []
     for i, row in enumerate(documents):
         draws = row_draws(seed, i)
-        if chance(corrupt_share, draws):
+        if chance(rate, draws):
             changed = [_move_spans(document, ids, mask_ratio, span_lens, draws) for document in row]
         else:
             changed = row

@@ -19,12 +19,10 @@ from prefixlm_teach.examples import Examples, examples_of_pairs
 from prefixlm_teach.objective_arguments import (
     check_denoiser,
     check_denoisers,
-    check_id,
     check_mode_ids,
-    check_rows,
     check_sentinels,
-    check_vocab_size,
 )
+from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
 from prefixlm_teach.rows import draw_int, row_draws
 from prefixlm_teach.spans import Pair, cut_out, noise_mask, span_counts
 

@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from prefixlm_teach.arguments import check_label_ids, check_logits
+from prefixlm_teach.arguments import check_flag, check_label_ids, check_logits
 from prefixlm_teach.example_arguments import check_examples, check_reader, check_some_cloze
 from prefixlm_teach.loss import IGNORE, label_loss, prefix_lm_labels
-from prefixlm_teach.objective_arguments import check_flag
 from prefixlm_teach.rows import pad_right
 
 

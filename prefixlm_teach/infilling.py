@@ -15,19 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from prefixlm_teach.arguments import check_int
+from prefixlm_teach.arguments import check_flag, check_int, check_share
 from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_decoded,
-    check_encode,
-    check_id_row,
-    check_id_rows,
-    check_kind_of_ids,
-    check_share,
+    check_function,
     check_texts,
     check_tokeniser,
-    check_yes_or_no,
 )
+from prefixlm_teach.row_arguments import check_kind, check_row, check_rows
 from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
@@ -79,10 +75,10 @@ def arrange_parts(
     Raises:
         TypeError, ValueError: an argument has the wrong kind, or a part holds a special id.
     """
-    check_kind_of_ids(ids, FimIds)
+    check_kind("ids", ids, FimIds)
     for name, part in (("prefix", prefix), ("middle", middle), ("suffix", suffix)):
-        check_id_row(name, part, ids.names())
-    check_yes_or_no("spm", spm)
+        check_row(name, part, special=ids.names())
+    check_flag("spm", spm)
     return _arrange(prefix, middle, suffix, ids, spm)
 
 
@@ -124,14 +120,14 @@ def fill_in_the_middle(
         TypeError, ValueError: an argument has the wrong kind or range; a document is empty or holds a
             special id, or `encode` returns one.
     """
-    check_kind_of_ids(ids, FimIds)
-    check_encode(encode)
+    check_kind("ids", ids, FimIds)
+    check_function("encode", encode)
     if encode is None:
-        check_id_rows("documents", documents, ids.names())
+        check_rows(documents, special=ids.names(), name="documents")
     else:
         check_texts("documents", documents)
-    check_share("rate", rate)
-    check_share("spm_rate", spm_rate)
+    check_share("rate", rate, none=True, whole=True)
+    check_share("spm_rate", spm_rate, none=True, whole=True)
     check_int("seed", seed, minimum=0)
 
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
@@ -144,7 +140,7 @@ def fill_in_the_middle(
 
 
 def fill_in_contexts(
-    contexts: Sequence[Sequence[int]],
+    rows: Sequence[Sequence[int]],
     ids: FimIds,
     *,
     seed: int,
@@ -161,42 +157,41 @@ def fill_in_contexts(
     (StarCoder's loader drops the end of one, and may rearrange an empty last one).
 
     Args:
-        contexts: rows of ids, documents with an end after each, the last of which may be missing.
+        rows: contexts, as lists of ids: documents with an end after each, the last of which may be missing.
         ids: the special tokens.
-        seed: of the draws. Those of context i depend on `seed` and i alone.
+        seed: of the draws. Those of row i depend on `seed` and i alone.
         rate: the share of documents that are rearranged.
         spm_rate: the share of these that are SPM.
         encode: text to ids, to cut between characters; when left out, documents are cut between ids.
         decode: ids to text, with `encode`.
 
     Returns:
-        Causal examples, as `fill_in_the_middle`, each at most as long as its context was.
+        Causal examples, as `fill_in_the_middle`, each at most as long as its row was.
 
     Raises:
-        TypeError, ValueError: an argument has the wrong kind or range; a context is empty or holds a special
+        TypeError, ValueError: an argument has the wrong kind or range; a row is empty or holds a special
             id other than the end; only one of `encode` and `decode` is given.
     """
-    check_kind_of_ids(ids, FimIds)
+    check_kind("ids", ids, FimIds)
     check_tokeniser(encode, decode)
-    names = ids.names()
-    check_id_rows("contexts", contexts, {id_: name for id_, name in names.items() if id_ != ids.end})
-    check_share("rate", rate)
-    check_share("spm_rate", spm_rate)
+    check_rows(rows, special=ids.names(but=ids.end))
+    check_share("rate", rate, none=True, whole=True)
+    check_share("spm_rate", spm_rate, none=True, whole=True)
     check_int("seed", seed, minimum=0)
 
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
-    rows = []
-    for i, context in enumerate(contexts):
+    made = []
+    for i, row in enumerate(rows):
         draws = row_draws(seed, i)
-        row: list[int] = []
-        for document in documents_of(context, ids.end):
+        changed: list[int] = []
+        for document in documents_of(row, ids.end):
             end = [token for token in document if token == ids.end]
             text = document[: len(document) - len(end)]
             if text and chance(rate, draws):
                 text = _rearrange(_text_of(text, decode), ids, spm_rate, to_ids, draws)
-            row += [*text, *end]
-        rows.append(row[: len(context)])
-    return examples_of_rows(rows, [0] * len(rows), ids.pad)
+            changed += [*text, *end]
+        made.append(changed[: len(row)])
+    return examples_of_rows(made, [0] * len(made), ids.pad)
 
 
 def _rearrange(
@@ -211,7 +206,7 @@ def _rearrange(
 def _checked(encode: Callable[[str], list[int]], ids: FimIds) -> ToIds:
     def to_ids(part: str) -> list[int]:
         encoded = encode(part)
-        check_id_row("encode(...)", encoded, ids.names())
+        check_row("encode(...)", encoded, special=ids.names())
         return list(encoded)
 
     return to_ids

@@ -12,18 +12,11 @@ from collections.abc import Collection, Sequence
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int
+from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.cover import cover
 from prefixlm_teach.examples import Examples, examples_of_rows
-from prefixlm_teach.objective_arguments import (
-    check_id,
-    check_one_split,
-    check_pad_id,
-    check_rows,
-    check_share,
-    check_special_ids,
-    check_vocab_size,
-)
+from prefixlm_teach.objective_arguments import check_one_split, check_special_ids
+from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
 from prefixlm_teach.rows import draw_int, row_draws
 
 
@@ -41,7 +34,7 @@ def causal_lm(rows: Sequence[Sequence[int]], *, pad_id: int = 0) -> Examples:
         TypeError, ValueError: an argument has the wrong kind or range, or a row is too short.
     """
     check_rows(rows, shortest=2)
-    check_pad_id(pad_id)
+    check_id("pad_id", pad_id)
     return examples_of_rows(rows, [0] * len(rows), pad_id)
 
 
@@ -73,7 +66,7 @@ def prefix_lm(
     """
     check_rows(rows, shortest=2)
     check_one_split(prefix_len, seed, rows)
-    check_pad_id(pad_id)
+    check_id("pad_id", pad_id)
     p: list[int]
     if seed is None:
         p = torch.as_tensor(prefix_len).expand(len(rows)).tolist()

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from prefixlm_teach.objective_arguments import check_pad_id, check_rows
+from prefixlm_teach.row_arguments import check_id, check_rows
 
 
 def row_draws(seed: int, row: int) -> np.random.Generator:
@@ -42,7 +42,7 @@ def documents_of(row: Sequence[int], end: int) -> list[list[int]]:
 def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     """Return rows of ids as (B, T) int64 tokens, padded on the right, and which are real: (B, T) booleans."""
     check_rows(rows)
-    check_pad_id(pad_id)
+    check_id("pad_id", pad_id)
     longest = max(len(row) for row in rows)
     tokens = torch.full((len(rows), longest), pad_id)
     valid = torch.zeros(len(rows), longest, dtype=torch.bool)

@@ -12,18 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefixlm_teach.arguments import check_int
+from prefixlm_teach.arguments import check_flag, check_int, check_share
 from prefixlm_teach.examples import Examples, examples_of_pairs
 from prefixlm_teach.objective_arguments import (
-    check_flag,
-    check_id,
     check_mean_span,
     check_room_between,
-    check_rows,
     check_sentinels,
-    check_share,
-    check_vocab_size,
 )
+from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
 from prefixlm_teach.rows import draw_int, row_draws
 
 Pair = tuple[list[int], list[int]]  # prefix and target

@@ -19,17 +19,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int
+from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.cover import cover
 from prefixlm_teach.examples import Examples
 from prefixlm_teach.infill_arguments import (
-    check_cover_rate,
-    check_kind_of_ids,
     check_kinds,
     check_segments,
-    check_vocab_size,
 )
 from prefixlm_teach.masks import causal_mask, create_prefix_lm_mask
+from prefixlm_teach.row_arguments import check_kind, check_vocab_size
 from prefixlm_teach.rows import chance, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
@@ -123,12 +121,12 @@ def unilm_cloze(
         TypeError, ValueError: an argument has the wrong kind, range or length; a segment is empty or holds a
             special id or one beyond the vocabulary.
     """
-    check_kind_of_ids(ids, UniLMIds)
+    check_kind("ids", ids, UniLMIds)
     check_vocab_size(vocab_size, ids.names())
     check_segments(pairs, ids.names(), vocab_size)
     check_kinds(kinds, KINDS, len(pairs))
     check_int("seed", seed, minimum=0)
-    check_cover_rate(rate)
+    check_share("rate", rate, whole=True)
 
     rows, prefix_len = [], []
     for (first, second), kind in zip(pairs, kinds, strict=True):
@@ -165,11 +163,11 @@ def unilm_finetuning(
     Raises:
         TypeError, ValueError: as `unilm_cloze`.
     """
-    check_kind_of_ids(ids, UniLMIds)
+    check_kind("ids", ids, UniLMIds)
     check_vocab_size(vocab_size, ids.names())
     check_segments(pairs, ids.names(), vocab_size)
     check_int("seed", seed, minimum=0)
-    check_cover_rate(rate)
+    check_share("rate", rate, whole=True)
 
     rows = [[ids.start, *source, ids.end, *target, ids.end] for source, target in pairs]
     prefix_len = [len(source) + 2 for source, _ in pairs]

@@ -37,6 +37,7 @@ ORDER = (
     "causal",
     "rotary",
     "encoder_decoder",
+    "row_arguments",
     "objective_arguments",
     "infill_arguments",
     "example_arguments",

@@ -15,9 +15,9 @@ from objectives import (
     assert_a_model_can_learn_from,
     assert_refused,
     chi_square,
-    id_rows,
     refusals,
     seen_by_a_model,
+    wrong_shares,
 )
 from strategies import Padded, padded_batches
 from torch import Tensor
@@ -295,24 +295,27 @@ def test_a_model_is_fine_tuned_on_it() -> None:
 
 OTHER_IDS = [Wrong(str(x), x, "must be UniLMIds") for x in (None, 3, {"start": 1})]
 PAIRS = [
-    *[wrong for wrong in id_rows("pairs") if wrong.kind in ("None", "one string", "tensor", "no row")],
+    Wrong("None", None, "must be a list of pairs of lists of ids"),
+    Wrong("one string", "abc", "must be a list of pairs of lists of ids"),
+    Wrong("tensor", torch.tensor([[1, 2]]), r"use pairs.tolist\(\)"),
+    Wrong("no pair", [], "pairs is empty: it needs at least one"),
     Wrong("one pair", ([1], [2]), r"pairs\[0\] must be a tuple of two lists of ids, not list"),
     Wrong("lists", [[[1], [2]]], r"pairs\[0\] must be a tuple of two lists of ids, not list"),
     Wrong("one segment", [([1],)], r"pairs\[0\] must be a tuple of two lists of ids"),
     Wrong("texts", [("ab", "c")], r"pairs\[0\]\[0\] must be a list of ids, not str"),
-    Wrong("an empty segment", [([1], [])], r"pairs\[0\]\[1\] is empty"),
-    Wrong("a float", [([1.0], [2])], r"an id of pairs\[0\]\[0\] must be a whole number"),
-    Wrong("negative", [([1], [-2])], r"an id of pairs\[0\]\[1\] must be at least 0"),
+    Wrong("an empty segment", [([1], [])], r"pairs\[0\]\[1\] has 0 tokens"),
+    Wrong("a float", [([1.0], [2])], r"pairs\[0\]\[0\]\[0\] must be a whole number"),
+    Wrong("negative", [([1], [-2])], r"pairs\[0\]\[1\] holds the id -2, but ids begin at 0"),
     Wrong("the mask", [([1], [MASK])], r"pairs\[0\]\[1\] holds the id 22, which is that of ids.mask"),
-    Wrong("beyond", [([1], [2, 24])], r"pairs\[0\] holds the id 24, but ids go from 0 to 23"),
+    Wrong("beyond", [([1], [2, 24])], r"pairs\[0\]\[1\] holds the id 24, but ids go from 0 to 23"),
 ]
-VOCAB_SIZE = [*count(1), Wrong("too small", 23, "vocab_size is 23, but ids.pad has the id 23")]
-RATE = [
-    *[Wrong(str(x), x, "must be a number") for x in (True, None, "0.5", [0.5], torch.tensor(0.5))],
-    *[Wrong(str(x), x, "must be from 0 to 1, not") for x in (-0.1, 1.1, float("nan"))],
-    Wrong("0", 0, "must be above 0: something has to be covered"),
+VOCAB_SIZE = [
+    *count(1),
+    Wrong("too small", 23, "vocab_size is 23, but ids.pad has the id 23"),
+    Wrong("large", 2**63, "no int64 can hold"),
 ]
 GOOD = {"pairs": [([1], [2])], "ids": IDS, "vocab_size": V, "seed": 0, "rate": 0.5}
+RATE = wrong_shares(whole=True)
 WRONGS = {"pairs": PAIRS, "ids": OTHER_IDS, "vocab_size": VOCAB_SIZE, "seed": count(0), "rate": RATE}
 TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]]]] = [
     (
@@ -322,6 +325,7 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         {
             name: [
                 *count(0),
+                Wrong("large", 2**63, "but ids go from 0"),
                 Wrong("twice", 1 if name == "pad" else 4, "each special token needs its own"),
             ]
             for name in ("start", "end", "mask", "pad")
