@@ -89,7 +89,7 @@ def codegen2_mixture(
     span_lens: tuple[int, int],
     rate: float = 0.5,
 ) -> Examples:
-    """Make one example of each row: with a probability of `rate`, spans of its documents are moved.
+    """Return an example of each row; with a probability of `rate`, spans of its documents are moved.
 
     A document becomes `text <mask_1> text <mask_2> ... <|endoftext|> <sep> <mask_1> span <eom> <mask_2> ...`.
     The documents of a row are treated one by one and joined again, so that no span crosses from one into the
@@ -101,7 +101,7 @@ def codegen2_mixture(
         rows: rows of ids, documents with an end after each, the last of which may be missing: then it has
             been cut off, and has no end before `<sep>` either.
         ids: the special tokens.
-        seed: of the draws. Those of row i depend on `seed` and i alone.
+        seed: draws which rows, and which spans. The draws of row i depend on the seed and on i alone.
         mask_ratio: the lowest and the highest share of a document that is moved, drawn uniformly for each.
         span_lens: the shortest and the longest span, in tokens, both included, drawn uniformly for each
             document.

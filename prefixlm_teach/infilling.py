@@ -99,7 +99,7 @@ def fill_in_the_middle(
     spm_rate: float = 0.5,
     encode: Callable[[str], list[int]] | None = None,
 ) -> Examples:
-    """Make one example of each document, rearranged with a probability of `rate`, and end it.
+    """Return an example of each document, rearranged with a probability of `rate`, and its end.
 
     Where to cut: two whole numbers from 0 to the document's length, each drawn uniformly, the smaller first.
     So each part may be empty.
@@ -108,7 +108,7 @@ def fill_in_the_middle(
         documents: rows of ids, cut between ids. With `encode`, strings, cut between characters, within a
             word too; then each part is encoded on its own, and a document that stays as it is, as a whole.
         ids: the special tokens.
-        seed: of the draws. Those of document i depend on `seed` and i alone.
+        seed: draws what is rearranged, and how. The draws of document i depend on the seed and on i alone.
         rate: the share of documents that are rearranged; 0.5 in the paper's main models.
         spm_rate: the share of these that are SPM, the others being PSM; 0.5 there.
         encode: text to ids: `Vocabulary.encode` for a vocabulary of characters.
@@ -149,7 +149,7 @@ def fill_in_contexts(
     encode: Callable[[str], list[int]] | None = None,
     decode: Callable[[list[int]], str] | None = None,
 ) -> Examples:
-    """Rearrange the documents within each context, after long texts have been chunked to its length.
+    """Return an example of each context, a chunk of a long text, whose documents are rearranged within it.
 
     Rearranged before chunking, a document could lose its whole prefix or suffix to another context. Here
     each context is split at the end tokens, each document in it rearranged with a probability of `rate`,
@@ -159,7 +159,7 @@ def fill_in_contexts(
     Args:
         rows: contexts, as lists of ids: documents with an end after each, the last of which may be missing.
         ids: the special tokens.
-        seed: of the draws. Those of row i depend on `seed` and i alone.
+        seed: draws what is rearranged, and how. The draws of row i depend on the seed and on i alone.
         rate: the share of documents that are rearranged.
         spm_rate: the share of these that are SPM.
         encode: text to ids, to cut between characters; when left out, documents are cut between ids.

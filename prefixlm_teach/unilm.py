@@ -67,14 +67,14 @@ def right_to_left_mask(seq_len: int, *, valid: Tensor | None = None) -> Tensor:
 
 
 def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
-    """Draw the objective of each example of a batch, as in pre-training (section 2.4).
+    """Return a kind for each example of a batch, drawn as in pre-training (section 2.4).
 
     One third is bidirectional, one third sequence-to-sequence, one sixth each left-to-right and
     right-to-left.
 
     Args:
         examples: B, how many.
-        seed: of the draws. That of example i depends on `seed` and i alone.
+        seed: draws the kinds. That of example i depends on the seed and on i alone.
 
     Returns:
         B names, for `unilm_cloze`.
@@ -97,7 +97,7 @@ def unilm_cloze(
     seed: int,
     rate: float = 0.15,
 ) -> Examples:
-    """Cover some tokens of each pair of segments, to be guessed under the mask of its kind.
+    """Return examples that cover some tokens of two segments, and ask for them under the mask of their kind.
 
     A bidirectional or sequence-to-sequence row is `[SOS] first [EOS] second [EOS]`, and what a
     sequence-to-sequence model sees from both sides ends with the first [EOS]. The others read one segment:
@@ -111,7 +111,7 @@ def unilm_cloze(
         kinds: the objective of each example, as `draw_unilm_kinds` draws them.
         ids: the special tokens.
         vocab_size: V; a random token is any id from 0 to V - 1, a special one too.
-        seed: of the draws. Those of example i depend on `seed` and i alone.
+        seed: draws places and covers. The draws of example i depend on the seed and on i alone.
         rate: the share of tokens that is covered; 0.15 in the paper.
 
     Returns:
@@ -143,7 +143,7 @@ def unilm_cloze(
 def unilm_finetuning(
     pairs: Sequence[Pair], ids: UniLMIds, *, vocab_size: int, seed: int, rate: float = 0.7
 ) -> Examples:
-    """Cover some tokens of each target, to be guessed under the sequence-to-sequence mask (section 2.5).
+    """Return examples that cover some tokens of a target, under the sequence-to-sequence mask (section 2.5).
 
     The model is not asked for the next token, as a causal model is: it fills in covered tokens of a target
     whose others it sees, to their left. The [EOS] after the target can be covered too, so that the model
@@ -154,7 +154,7 @@ def unilm_finetuning(
         pairs: source and target of each example, rows of ids.
         ids: the special tokens.
         vocab_size: V, as in `unilm_cloze`.
-        seed: of the draws. Those of example i depend on `seed` and i alone.
+        seed: draws places and covers. The draws of example i depend on the seed and on i alone.
         rate: the share of the target that is covered; 0.7 in the paper's summaries.
 
     Returns:

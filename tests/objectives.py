@@ -49,6 +49,12 @@ def real_rows(examples: Examples) -> list[list[int]]:
     return [row[real].tolist() for row, real in zip(examples.tokens, examples.valid, strict=True)]
 
 
+def parts(examples: Examples, i: int) -> tuple[list[int], list[int]]:
+    """The tokens and labels of an example, without the padding."""
+    real = examples.valid[i]
+    return examples.tokens[i][real].tolist(), examples.labels[i][real].tolist()
+
+
 def assert_all_but_the_first_are_labels(examples: Examples) -> None:
     """Each real token is asked for, but the first of a row, which nothing stands before to predict."""
     wanted = examples.tokens.masked_fill(~examples.valid, -100)
@@ -111,6 +117,11 @@ def refusals(
             for wrong in wrongs:
                 found.append(pytest.param(call, good, argument, wrong, id=f"{name}-{argument}-{wrong.kind}"))
     return found
+
+
+def spread(count: int, share: float) -> float:
+    """Five standard deviations of how often something of this share comes in `count` draws."""
+    return 5 * (count * share * (1 - share)) ** 0.5
 
 
 def chi_square(counts: Iterable[int], shares: Iterable[float]) -> float:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_objectives import parts, spread
+from objectives import parts, spread
 from test_spans import fill_in, pairs_of
 
 from prefixlm_teach import (

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from test_objectives import parts, spread
+from objectives import parts, spread
 
 from prefixlm_teach import (
     Examples,
