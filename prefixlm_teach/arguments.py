@@ -5,7 +5,6 @@ They return nothing, so that a chapter can show a function without them and stil
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -204,14 +203,6 @@ def check_some_label(labels: Tensor, ignore: int) -> None:
         raise ValueError(
             "nothing to score: no example has a target token with a token before it. "
             "Make prefix_len smaller than the number of real tokens in at least one example"
-        )
-
-
-def check_finite_loss(loss: float, step: int) -> None:
-    """Raise if training has left the numbers: from here on every weight would be NaN."""
-    if not math.isfinite(loss):
-        raise ValueError(
-            f"the loss of step {step} is {loss}: use a smaller lr, and train in float32 rather than float16"
         )
 
 
