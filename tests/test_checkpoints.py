@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,13 @@ from safetensors.torch import load_file, save_file
 
 from prefixlm_teach import (
     RotaryPrefixLM,
+    TinyCausalLM,
     TinyEncoderDecoder,
     TinyPrefixLM,
     Vocabulary,
+    error_rates,
     g2p_vocabulary,
     load_checkpoint,
-    load_words,
     pronounce,
     save_checkpoint,
     words_of,
@@ -23,6 +25,8 @@ from prefixlm_teach import (
 from prefixlm_teach.checkpoints import FOLDER
 
 VOCABULARY = Vocabulary("abc")
+ROOT = Path(__file__).parent.parent
+SHIPPED = {"g2p_prefix": TinyPrefixLM, "g2p_causal": TinyCausalLM}
 
 
 def model_of(**changes: int | float) -> TinyPrefixLM:
@@ -115,15 +119,30 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         save_checkpoint("m.safetensors", model_of(), VOCABULARY, made={})  # type: ignore[arg-type]
 
 
-def test_the_package_brings_one_checkpoint_under_3_mb_that_knows_unseen_words() -> None:
-    assert [path.name for path in FOLDER.glob("*.safetensors")] == ["g2p_prefix.safetensors"]
-    assert (FOLDER / "g2p_prefix.safetensors").stat().st_size < 3_000_000
-    model, vocabulary = load_checkpoint()
-    assert vocabulary.symbols == g2p_vocabulary().symbols
-    words = words_of("test")[::40]
-    answers = pronounce(model, vocabulary, words)
-    right = sum(answer in load_words()[word] for word, answer in zip(words, answers, strict=True))
-    assert right / len(words) > 0.5
+def test_the_package_brings_two_checkpoints_under_3_mb_that_are_of_their_kind() -> None:
+    assert {path.stem for path in FOLDER.glob("*.safetensors")} == set(SHIPPED)
+    for name, kind in SHIPPED.items():
+        assert (FOLDER / f"{name}.safetensors").stat().st_size < 3_000_000
+        model, vocabulary = load_checkpoint(name)
+        assert type(model) is kind
+        assert vocabulary.symbols == g2p_vocabulary().symbols
+    assert type(load_checkpoint()[0]) is TinyPrefixLM
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_their_error_rates_are_those_that_were_written_down(name: str) -> None:
+    """On all test words: another machine may round one of them otherwise, but not many."""
+    path = ROOT / "experiments" / "results" / f"{name}.json"
+    written = json.loads(path.read_text(encoding="utf-8"))
+    model, vocabulary = load_checkpoint(name)
+    words = sorted(words_of("test"), key=len)
+    answers = []
+    for start in range(0, len(words), 512):
+        answers += pronounce(model, vocabulary, words[start : start + 512])
+    assert error_rates(words, answers)._asdict() == pytest.approx(written["test"], abs=1e-3)
+    assert 0.2 < written["test"]["word"] < 0.45
+    assert written["parameters"] == sum(weight.numel() for weight in model.parameters())
+    assert written["steps"] == len(written["loss_every_100"]) * 100
 
 
 def test_a_rotary_model_comes_back_as_one(tmp_path: Path) -> None:
