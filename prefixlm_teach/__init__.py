@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         words_of,
     )
     from prefixlm_teach.decoding import decode, prefill
-    from prefixlm_teach.denoisers import Denoiser, mix_denoisers
+    from prefixlm_teach.denoisers import MODE_TOKENS, UL2_CODE, UL2_TABLE, UL2R, Denoiser, mix_denoisers
     from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
     from prefixlm_teach.errors import error_rates
     from prefixlm_teach.examples import Examples
@@ -87,7 +87,7 @@ _LATER = {
         "words_of",
     ),
     "decoding": ("decode", "prefill"),
-    "denoisers": ("Denoiser", "mix_denoisers"),
+    "denoisers": ("MODE_TOKENS", "UL2R", "UL2_CODE", "UL2_TABLE", "Denoiser", "mix_denoisers"),
     "encoder_decoder": ("TinyEncoderDecoder",),
     "errors": ("error_rates",),
     "examples": ("Examples",),
@@ -104,8 +104,8 @@ _LATER = {
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
-    "spans": ("raw_lengths", "span_corruption", "span_counts"),
     "spread": ("plot_spread",),
+    "spans": ("raw_lengths", "span_corruption", "span_counts"),
     "training": ("train",),
     "unilm": (
         "UniLMIds",
@@ -128,6 +128,10 @@ _LATER = {
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "MODE_TOKENS",
+    "UL2R",
+    "UL2_CODE",
+    "UL2_TABLE",
     "AttentionExplorer",
     "Batch",
     "BatchExplorer",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from prefixlm_teach import Examples, RotaryPrefixLM, TinyEncoderDecoder, TinyPrefixLM, create_prefix_lm_mask
-from prefixlm_teach.examples import examples_of_pairs, pad_right, row_draws
+from prefixlm_teach.examples import examples_of_pairs
 
 V = 7
 PARTS: dict[str, Any] = {
@@ -134,19 +134,6 @@ def test_pairs_follow_each_other_and_only_the_second_is_asked_for() -> None:
     assert examples.kinds == ("a", "b")
 
 
-def test_padding_stands_on_the_right() -> None:
-    tokens, valid = pad_right([[1], [2, 3]], 8)
-    assert tokens.tolist() == [[1, 8], [2, 3]]
-    assert tokens.dtype == torch.int64
-    assert valid.tolist() == [[True, False], [True, True]]
-
-
-def test_draws_differ_by_seed_and_by_row_and_repeat() -> None:
-    drawn = {(seed, row): row_draws(seed, row).random() for seed in range(5) for row in range(5)}
-    assert len(set(drawn.values())) == 25
-    assert drawn[3, 4] == row_draws(3, 4).random()
-
-
 TOKENS, LABELS, VALID = PARTS["tokens"], PARTS["labels"], PARTS["valid"]
 WRONG_PARTS: dict[str, tuple[dict[str, Any], str]] = {
     "tokens list": ({"tokens": TOKENS.tolist()}, "tokens must be a .* tensor of ids"),
@@ -225,9 +212,3 @@ def test_examples_without_a_label_have_no_loss(cloze: bool) -> None:
     assert nothing.label_count == 0
     with pytest.raises(ValueError, match="nothing to score"):
         nothing.loss(LOGITS)
-
-
-@pytest.mark.parametrize("pad_id", [-1, 1.0, True, None, "0", 2**63])
-def test_a_pad_that_is_no_id_is_refused(pad_id: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="pad_id"):
-        pad_right([[1]], pad_id)

@@ -117,6 +117,16 @@ def test_a_result_is_written_whole_after_its_run_and_never_again(
     assert experiment.result(run) == {**about, "seed": 0, "seconds": 1}
 
 
+def test_a_run_that_went_on_has_no_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("performing.HERE", tmp_path)
+    run = Run("causal-learned", 0)
+    experiment = Experiment("some", {}, lambda *_: {"seconds": 3})
+    experiment.kept.mkdir(parents=True)
+    (experiment.kept / f"{run.name}.pt").touch()
+    experiment.perform_and_write(run)
+    assert experiment.result(run)["seconds"] is None
+
+
 def test_a_run_that_fails_leaves_no_result_but_what_it_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

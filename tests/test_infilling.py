@@ -13,18 +13,19 @@ from bad_values import Wrong, count
 from hypothesis import given
 from hypothesis import strategies as st
 from objectives import (
-    SHARE,
     assert_a_model_can_learn_from,
+    assert_all_but_the_first_are_labels,
     assert_refused,
     chi_square,
     id_rows,
     real_rows,
     refusals,
     seen_by_a_model,
+    wrong_shares,
 )
 
 from prefixlm_teach import FimIds, Vocabulary, arrange_parts, fill_in_contexts, fill_in_the_middle
-from prefixlm_teach.rows import row_generator
+from prefixlm_teach.rows import row_draws
 
 PRE, MID, SUF, END, PAD = 20, 21, 22, 23, 24
 IDS = FimIds(prefix=PRE, middle=MID, suffix=SUF, end=END, pad=PAD)
@@ -135,8 +136,7 @@ def test_a_text_is_cut_within_words_and_a_row_of_ids_is_not() -> None:
 
 def test_every_token_is_scored_the_special_ones_and_the_end_too() -> None:
     examples = fill_in_the_middle([[1, 2, 3], [4]], IDS, seed=0, rate=1)
-    assert torch.equal(examples.labels[examples.valid], examples.tokens[examples.valid])
-    assert (examples.labels[~examples.valid] == -100).all()
+    assert_all_but_the_first_are_labels(examples)
     assert (examples.tokens[~examples.valid] == PAD).all()
     logits = torch.zeros(*examples.tokens.shape, V, requires_grad=True)
     examples.loss(logits).backward()
@@ -162,14 +162,14 @@ def test_it_draws_what_starcoders_loader_draws_and_in_its_order(
     """Whether to rearrange; two whole numbers from 0 to the length, sorted; whether as SPM."""
     made = real_rows(fill_in_the_middle(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate))
     for i, (document, row) in enumerate(zip(documents, made, strict=True)):
-        draws = row_generator(seed, i)
+        draws = row_draws(seed, i)
         wanted = document
-        if torch.rand(1, generator=draws, dtype=torch.float64) < rate:
-            a = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
-            b = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
+        if draws.random() < rate:
+            a = draws.integers(0, len(document) + 1)
+            b = draws.integers(0, len(document) + 1)
             low, high = min(a, b), max(a, b)
             prefix, middle, suffix = document[:low], document[low:high], document[high:]
-            if torch.rand(1, generator=draws, dtype=torch.float64) < spm_rate:
+            if draws.random() < spm_rate:
                 wanted = [PRE, SUF, *suffix, MID, *prefix, *middle]
             else:
                 wanted = [PRE, *prefix, SUF, *suffix, MID, *middle]
@@ -321,11 +321,13 @@ FUNCTION = [Wrong(str(x), x, "must be a function") for x in (3, "abc", LETTERS)]
 PART = [
     Wrong("None", None, "must be a list of ids"),
     Wrong("string", "abc", "must be a list of ids"),
+    Wrong("bytes", b"abc", "must be a list of ids"),
     Wrong("tensor", torch.tensor([1]), r"tolist\(\)"),
     Wrong("float", [1.0], "must be a whole number"),
     Wrong("special", [MID], "holds the id 21, which is that of ids.middle"),
 ]
-SEED_AND_RATES = {"seed": count(0), "rate": SHARE, "spm_rate": SHARE}
+RATE = wrong_shares(none=True, whole=True)
+SEED_AND_RATES = {"seed": count(0), "rate": RATE, "spm_rate": RATE}
 GOOD = {"ids": IDS, "seed": 0, "rate": 0.5, "spm_rate": 0.5}
 TABLE = [
     (
@@ -335,6 +337,7 @@ TABLE = [
         {
             name: [
                 *count(0),
+                Wrong("large", 2**63, "but ids go from 0"),
                 Wrong("twice", 4 if name != "end" else 5, "each special token needs its own id"),
             ]
             for name in ("prefix", "middle", "suffix", "end", "pad")
@@ -374,7 +377,7 @@ TABLE = [
             "documents": [
                 Wrong("None", None, "must be a list of strings"),
                 Wrong("one string", "abc", "must be a list of strings"),
-                Wrong("no text", [], "is empty: there is no example"),
+                Wrong("no text", [], "is empty: it needs at least one"),
                 Wrong("an empty text", ["a", ""], r"documents\[1\] is empty"),
                 Wrong("ids", [[1, 2]], r"documents\[0\] must be a string, as encode is given, not list"),
             ],
@@ -385,10 +388,10 @@ TABLE = [
     (
         "fill_in_contexts",
         fill_in_contexts,
-        {**GOOD, "contexts": [[1, 2], [3, END]], "encode": encode, "decode": decode},
+        {**GOOD, "rows": [[1, 2], [3, END]], "encode": encode, "decode": decode},
         {
             **SEED_AND_RATES,
-            "contexts": [*id_rows("contexts"), *special("contexts")],
+            "rows": [*id_rows("rows"), *special("rows")],
             "ids": OTHER_IDS,
             "encode": [*FUNCTION, Wrong("None", None, "give encode and decode, or neither")],
             "decode": [*FUNCTION, Wrong("None", None, "give encode and decode, or neither")],
@@ -409,7 +412,7 @@ def test_wrong_arguments_are_refused_beforehand(
     [
         ("abc", r"encode\(...\) must be a list of ids, not str"),
         (torch.tensor([1]), r"use encode\(...\).tolist\(\)"),
-        ([1.5], r"an id of encode\(...\) must be a whole number"),
+        ([1.5], r"encode\(...\)\[0\] must be a whole number"),
         ([SUF], r"encode\(...\) holds the id 22, which is that of ids.suffix"),
     ],
 )

@@ -15,9 +15,9 @@ from objectives import (
     assert_a_model_can_learn_from,
     assert_refused,
     chi_square,
-    id_rows,
     refusals,
     seen_by_a_model,
+    wrong_shares,
 )
 from strategies import Padded, padded_batches
 from torch import Tensor
@@ -31,7 +31,7 @@ from prefixlm_teach import (
     unilm_finetuning,
 )
 from prefixlm_teach.examples import Examples
-from prefixlm_teach.rows import row_generator
+from prefixlm_teach.rows import row_draws
 from prefixlm_teach.unilm import KINDS, Kind, choose_places
 
 SOS, EOS, MASK, PAD = 20, 21, 22, 23
@@ -170,7 +170,7 @@ def test_n_grams_are_as_frequent_as_in_the_paper() -> None:
     places, n = list(range(1000)), 5000
     neighbours = 0
     for i in range(n):
-        a, b = sorted(choose_places(places, 2, 0.2, row_generator(0, i)))
+        a, b = sorted(choose_places(places, 2, 0.2, row_draws(0, i)))
         neighbours += b == a + 1
     assert abs(neighbours - n * share) < 4 * (n * share * (1 - share)) ** 0.5 + n * 0.002
 
@@ -184,7 +184,7 @@ def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
     places, n = list(range(1000)), 3000
 
     def in_a_row(k: int) -> int:
-        drawn = [sorted(choose_places(places, k, 1.0, row_generator(1, i))) for i in range(n)]
+        drawn = [sorted(choose_places(places, k, 1.0, row_draws(1, i))) for i in range(n)]
         return sum(chosen[-1] - chosen[0] == k - 1 for chosen in drawn)
 
     share = 0.5 + 0.25 / 10
@@ -194,14 +194,14 @@ def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
 
 @given(st.sets(st.integers(0, 30), min_size=1), st.integers(1, 40), st.sampled_from([0.0, 0.2, 1.0]), seeds)
 def test_chosen_places_are_some_of_those_that_may_be(may: set[int], n: int, rate: float, seed: int) -> None:
-    chosen = choose_places(sorted(may), n, rate, row_generator(seed, 0))
+    chosen = choose_places(sorted(may), n, rate, row_draws(seed, 0))
     assert len(set(chosen)) == len(chosen) == min(n, len(may))
     assert set(chosen) <= may
 
 
 def test_an_n_gram_ends_where_its_segment_does() -> None:
     """Of places 0 | 2 | 4, none next to another, n-grams are single places: each pair is as likely."""
-    found = Counter(tuple(sorted(choose_places([0, 2, 4], 2, 1.0, row_generator(0, i)))) for i in range(3000))
+    found = Counter(tuple(sorted(choose_places([0, 2, 4], 2, 1.0, row_draws(0, i)))) for i in range(3000))
     assert set(found) == {(0, 2), (0, 4), (2, 4)}
     assert chi_square(found.values(), [1 / 3] * 3) < 10.6  # 0.5 % at 2 degrees of freedom
 
@@ -295,24 +295,27 @@ def test_a_model_is_fine_tuned_on_it() -> None:
 
 OTHER_IDS = [Wrong(str(x), x, "must be UniLMIds") for x in (None, 3, {"start": 1})]
 PAIRS = [
-    *[wrong for wrong in id_rows("pairs") if wrong.kind in ("None", "one string", "tensor", "no row")],
+    Wrong("None", None, "must be a list of pairs of lists of ids"),
+    Wrong("one string", "abc", "must be a list of pairs of lists of ids"),
+    Wrong("tensor", torch.tensor([[1, 2]]), r"use pairs.tolist\(\)"),
+    Wrong("no pair", [], "pairs is empty: it needs at least one"),
     Wrong("one pair", ([1], [2]), r"pairs\[0\] must be a tuple of two lists of ids, not list"),
     Wrong("lists", [[[1], [2]]], r"pairs\[0\] must be a tuple of two lists of ids, not list"),
     Wrong("one segment", [([1],)], r"pairs\[0\] must be a tuple of two lists of ids"),
     Wrong("texts", [("ab", "c")], r"pairs\[0\]\[0\] must be a list of ids, not str"),
-    Wrong("an empty segment", [([1], [])], r"pairs\[0\]\[1\] is empty"),
-    Wrong("a float", [([1.0], [2])], r"an id of pairs\[0\]\[0\] must be a whole number"),
-    Wrong("negative", [([1], [-2])], r"an id of pairs\[0\]\[1\] must be at least 0"),
+    Wrong("an empty segment", [([1], [])], r"pairs\[0\]\[1\] has 0 tokens"),
+    Wrong("a float", [([1.0], [2])], r"pairs\[0\]\[0\]\[0\] must be a whole number"),
+    Wrong("negative", [([1], [-2])], r"pairs\[0\]\[1\] holds the id -2, but ids begin at 0"),
     Wrong("the mask", [([1], [MASK])], r"pairs\[0\]\[1\] holds the id 22, which is that of ids.mask"),
-    Wrong("beyond", [([1], [2, 24])], r"pairs\[0\] holds the id 24, but ids go from 0 to 23"),
+    Wrong("beyond", [([1], [2, 24])], r"pairs\[0\]\[1\] holds the id 24, but ids go from 0 to 23"),
 ]
-VOCAB_SIZE = [*count(1), Wrong("too small", 23, "vocab_size is 23, but ids.pad has the id 23")]
-RATE = [
-    *[Wrong(str(x), x, "must be a number") for x in (True, None, "0.5", [0.5], torch.tensor(0.5))],
-    *[Wrong(str(x), x, "must be from 0 to 1, not") for x in (-0.1, 1.1, float("nan"))],
-    Wrong("0", 0, "must be above 0: something has to be covered"),
+VOCAB_SIZE = [
+    *count(1),
+    Wrong("too small", 23, "vocab_size is 23, but ids.pad has the id 23"),
+    Wrong("large", 2**63, "no int64 can hold"),
 ]
 GOOD = {"pairs": [([1], [2])], "ids": IDS, "vocab_size": V, "seed": 0, "rate": 0.5}
+RATE = wrong_shares(whole=True)
 WRONGS = {"pairs": PAIRS, "ids": OTHER_IDS, "vocab_size": VOCAB_SIZE, "seed": count(0), "rate": RATE}
 TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]]]] = [
     (
@@ -322,6 +325,7 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         {
             name: [
                 *count(0),
+                Wrong("large", 2**63, "but ids go from 0"),
                 Wrong("twice", 1 if name == "pad" else 4, "each special token needs its own"),
             ]
             for name in ("start", "end", "mask", "pad")

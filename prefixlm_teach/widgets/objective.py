@@ -32,7 +32,8 @@ class ObjectiveExplorer(Explorer):
     An objective is called with `[ids]`, the sentence as the only row, and by name with those of `rate`,
     `mean_span` and `seed` that its signature names; each of them has a slider, `seed` as the number of the
     draw. It returns `Examples`. The functions of this package are such objectives as they are, what else they
-    need filled in by `functools.partial`; a `rate` that is filled in, too, has no slider.
+    need filled in by `functools.partial`. What is filled in has no slider: fill in the `rate` of
+    `fill_in_the_middle`, which is how many of the texts are changed, not how much of one.
 
         ObjectiveExplorer(
             {

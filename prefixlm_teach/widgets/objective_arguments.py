@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from prefixlm_teach.arguments import check_int, kind_of
+from prefixlm_teach.arguments import check_int, check_share, kind_of
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.examples import Examples
-from prefixlm_teach.objective_arguments import check_mean_span, check_share
+from prefixlm_teach.objective_arguments import check_mean_span
 from prefixlm_teach.picture_arguments import check_strings, check_tokens
 from prefixlm_teach.word_arguments import check_known
 
