@@ -117,7 +117,8 @@ def refusals(
         assert bool(watch.called & DRAWING_OR_BUILDING) == (name not in PLAIN), name
         for argument, wrongs in arguments.items():
             for wrong in wrongs:
-                found.append(pytest.param(call, good, argument, wrong, id=ADDRESS.sub("", f"{name}-{argument}-{wrong.kind}")))
+                case = ADDRESS.sub("", f"{name}-{argument}-{wrong.kind}")
+                found.append(pytest.param(call, good, argument, wrong, id=case))
     return found
 
 
