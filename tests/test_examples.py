@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -96,9 +97,22 @@ def test_an_encoder_decoder_is_called_alike() -> None:
         ({"prefix_len": P, "cloze": True}, "only the decoder guesses, and only what comes next"),
     ],
 )
-def test_what_an_encoder_decoder_cannot_do_is_said(parts: dict[str, Any], says: str) -> None:
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda model: model,
+        lambda model: torch.compile(model, backend="eager"),
+        torch.nn.DataParallel,
+        lambda model: torch.nn.DataParallel(torch.compile(model, backend="eager")),
+        lambda model: model.forward,
+        lambda model: model.__call__,
+    ],
+)
+def test_what_an_encoder_decoder_cannot_do_is_said_however_it_is_wrapped(
+    parts: dict[str, Any], says: str, wrapped: Callable[[Any], Any]
+) -> None:
     with pytest.raises((TypeError, ValueError), match=says):
-        Examples(**PARTS, **parts).logits(TinyEncoderDecoder(V, 8, 2, 1, 1))
+        Examples(**PARTS, **parts).logits(wrapped(TinyEncoderDecoder(V, 8, 2, 1, 1)))
 
 
 def test_a_rotary_model_refuses_positions_in_its_own_words() -> None:
@@ -116,6 +130,14 @@ def test_a_function_with_any_names_is_given_all_of_them() -> None:
 
     examples.logits(model)
     assert given_names == {"valid", "mask", "positions"}
+
+
+def test_a_class_is_no_model_and_a_function_in_c_is_called() -> None:
+    examples = Examples(**PARTS, prefix_len=P)
+    with pytest.raises(TypeError, match="model is the class TinyPrefixLM: make one of it first"):
+        examples.logits(TinyPrefixLM)
+    with pytest.raises(TypeError, match="max"):
+        examples.logits(max)
 
 
 @pytest.mark.parametrize("model", [None, "TinyPrefixLM", 3])
