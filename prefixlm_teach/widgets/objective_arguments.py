@@ -16,6 +16,7 @@ from prefixlm_teach.word_arguments import check_known
 
 LONGEST = 32  # tokens of a sentence: up to so many, a grid names each row
 SETTINGS = 1024  # of one objective: each is applied once for each of them
+WIDEST = 256  # tokens of a row: a mask of more can't be read, and takes long to draw
 LARGEST = 2**18  # letters of a table: a page that carries more of them opens slowly
 
 # What an objective may ask for by name, each with a slider of its own.
@@ -108,11 +109,16 @@ def check_draw(value: Any, draws: int) -> None:
 
 
 def check_one_made(name: str, made: Any, vocab_size: int) -> None:
-    """Raise unless `made`, what an objective made of one row, is one example of known ids."""
+    """Raise unless `made`, what an objective made of one row, is one example of known ids, not too long."""
     if not isinstance(made, Examples):
         raise TypeError(f"objective {name!r} must return Examples, not {kind_of(made)}")
     if len(made.tokens) != 1:
         raise TypeError(f"objective {name!r} makes {len(made.tokens)} examples of one row: one can be shown")
+    if (real := int(made.valid.sum())) > WIDEST:
+        raise ValueError(
+            f"objective {name!r} makes a row of {real} tokens, and this explorer shows at most {WIDEST}: "
+            "use a shorter sentence, or let it add less"
+        )
     highest = max(int(made.tokens.max()), int(made.labels.max()))
     if highest >= vocab_size:
         raise TypeError(
