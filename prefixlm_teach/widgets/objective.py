@@ -140,6 +140,14 @@ class ObjectiveExplorer(Explorer):
         self.set_trait("which", table.which)
         super().__init__(**chosen)
 
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what the browser says of the values: all of it, or nothing where one is refused."""
+        for name, value in sync_data.items():
+            trait = self.traits().get(name)
+            if isinstance(trait, Checked):
+                trait.validate(self, value)
+        super().set_state(sync_data)
+
     @property
     def made(self) -> Made | None:
         """What the objective makes of the sentence; None where the setting is impossible."""
