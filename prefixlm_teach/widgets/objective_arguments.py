@@ -53,7 +53,7 @@ def check_objectives(objectives: Any) -> None:
 
 
 def check_sentence(tokens: Any, vocabulary: Any, noise_after: Any) -> None:
-    """Raise unless `tokens` are strings that `vocabulary` knows, not all alike, and so are `noise_after`."""
+    """Raise unless `tokens` are strings that `vocabulary` knows, not all alike, and `noise_after` others."""
     check_tokens(tokens)
     if not isinstance(vocabulary, Vocabulary):
         raise TypeError(f"vocabulary must be a Vocabulary, not {kind_of(vocabulary)}")
@@ -64,6 +64,11 @@ def check_sentence(tokens: Any, vocabulary: Any, noise_after: Any) -> None:
         raise ValueError(f"tokens are all {tokens[0]!r}: where each of them goes could not be told")
     check_strings("noise_after", noise_after, "symbol")
     check_known("symbol of noise_after", noise_after, vocabulary.ids)
+    for symbol in noise_after:
+        if symbol in tokens:
+            raise ValueError(
+                f"noise_after has {symbol!r}, and so has the sentence, where nothing is moved behind it"
+            )
 
 
 def check_stops(rates: Any, mean_spans: Any, draws: Any) -> None:

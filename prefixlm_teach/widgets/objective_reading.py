@@ -21,7 +21,8 @@ class Seen(NamedTuple):
     Attributes:
         row: the T ids that are read, without padding.
         labels: the ids that are asked for, None where nothing is.
-        divisions: places of the symbols after the first of which a row that is asked for whole holds noise.
+        divisions: in a row that is asked for whole, the places of the symbols after the first of which it
+            holds noise; none in any other.
     """
 
     row: tuple[int, ...]
@@ -44,7 +45,7 @@ class Seen(NamedTuple):
     def is_noise(self) -> tuple[bool, ...]:
         """Whether each place holds noise, if it holds a token of the sentence."""
         if self.prefix_len == 0 and not self.cloze:
-            return tuple(bool(self.divisions) and t > self.divisions[0] for t in range(len(self.row)))
+            return tuple(t > min(self.divisions, default=t) for t in range(len(self.row)))
         return tuple(label is not None for label in self.labels)
 
 
@@ -76,7 +77,8 @@ def read(made: Examples, noise_after: Collection[int]) -> Seen:
         for t, label in enumerate(made.labels[0, real].tolist())
     )
     p, mask = _mask_of(made)
-    divisions = tuple(t for t, token in enumerate(row) if token in noise_after)
+    whole = p == 0 and not made.cloze
+    divisions = tuple(t for t, token in enumerate(row) if whole and token in noise_after)
     kind = None if made.kinds is None else made.kinds[0]
     return Seen(row, labels, p, mask, made.cloze, kind, divisions)
 

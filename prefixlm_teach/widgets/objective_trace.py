@@ -30,7 +30,7 @@ def noise_of(name: str, ids: Sequence[int], seen: Seen, see: See) -> tuple[int, 
         return ()
     known = set(ids)
     behind_a_second = seen.row[seen.divisions[1] :][1:] if len(seen.divisions) > 1 else ()
-    if seen.prefix_len == 0 and not seen.cloze and known.intersection(behind_a_second):
+    if known.intersection(behind_a_second):
         raise ValueError(
             f"objective {name!r} makes more than one document of the sentence: tokens stand behind a second "
             "symbol of noise_after, so that what was moved cannot be told: use a sentence of one document"
@@ -90,7 +90,8 @@ def _sources(ids: Sequence[int], seen: Seen, see: See) -> list[int | None] | str
             refused = refused or str(error)
             continue
         if rows and (sources := _match(rows, made)) is not None:
-            return sources
+            # An end that has to be held ends a document: it stays behind what is moved, and is not moved.
+            return [None if seen.divisions and i in held else i for i in sources]
     return refused
 
 

@@ -176,6 +176,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"noise_after": "</s>"}, TypeError, "noise_after must be a list of strings"),
     ({"noise_after": [1]}, TypeError, "noise_after must be strings, but symbol 0 is int (1)"),
     ({"noise_after": ["<sep>"]}, ValueError, "unknown symbol of noise_after '<sep>'"),
+    ({"noise_after": ["</s>", "cat"]}, ValueError, "noise_after has 'cat', and so has the sentence"),
 ]
 
 

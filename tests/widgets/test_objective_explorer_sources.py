@@ -22,6 +22,7 @@ from prefixlm_teach import (
     causal_lm,
     codegen2_mixture,
     fill_in_contexts,
+    fill_in_the_middle,
     masked_lm,
     prefix_lm,
     span_corruption,
@@ -88,6 +89,22 @@ def test_a_sentence_of_one_document_keeps_its_end_where_the_objective_needs_it(t
         assert sorted(tokens[i] for i in noise(explorer)) == sorted(t for t in behind if t in tokens)
         kept = [t for t in explorer.row[: explorer.row.index("<sep>")] if t in tokens]
         assert [t for i, t in enumerate(tokens) if i not in noise(explorer)] == kept
+
+
+@pytest.mark.parametrize("text", ["the cat sat on the mat . </s>", "the cat sat on a mat . </s>"])
+@pytest.mark.parametrize("spm_rate", [0, 1])
+def test_the_end_of_the_document_is_not_moved(text: str, spm_rate: int) -> None:
+    tokens = text.split()
+
+    def ended(rows: list[list[int]], *, seed: int) -> Examples:
+        if rows[0].index(1) != len(rows[0]) - 1:
+            raise ValueError("a text has one end")
+        return fill_in_the_middle([rows[0][:-1]], FIM, seed=seed, rate=1, spm_rate=spm_rate)
+
+    explorer = shown(ended, tokens, draws=16, noise_after=["<mid>"])
+    for explorer.draw in range(16):
+        middle = explorer.row[explorer.row.index("<mid>") + 1 : -1]
+        assert [tokens[i] for i in noise(explorer)] == list(middle)
 
 
 @pytest.mark.parametrize("objective", [moved_spans, partial(fill_in_contexts, ids=FIM, rate=0.5)])
