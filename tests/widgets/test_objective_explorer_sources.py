@@ -71,6 +71,16 @@ def test_the_one_end_of_a_sentence_is_noise_only_if_it_is_taken_out(text: str) -
         assert noise(explorer) == np.flatnonzero(where).tolist()
 
 
+def test_an_end_that_cannot_be_told_from_those_that_are_added_is_refused() -> None:
+    def ended(rows: list[list[int]], *, seed: int) -> Examples:
+        if rows[0].index(1) != len(rows[0]) - 1:
+            raise ValueError("a text has one end")
+        return span_corruption(rows, vocab_size=V, end_id=1, seed=seed)
+
+    with pytest.raises(ValueError, match=r"a token that it adds cannot be told from the sentence's own: leave"):
+        shown(ended, [*WORDS, "</s>"])
+
+
 def test_a_token_that_is_asked_for_twice_is_noise_once() -> None:
     def copied(rows: list[list[int]]) -> Examples:
         return prefix_lm([[*rows[0], *rows[0][:2], *rows[0][:2]]], prefix_len=len(rows[0]))
