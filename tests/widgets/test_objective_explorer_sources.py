@@ -77,7 +77,9 @@ def test_an_end_that_cannot_be_told_from_those_that_are_added_is_refused() -> No
             raise ValueError("a text has one end")
         return span_corruption(rows, vocab_size=V, end_id=1, seed=seed)
 
-    with pytest.raises(ValueError, match=r"a token that it adds cannot be told from the sentence's own: leave"):
+    with pytest.raises(
+        ValueError, match=r"a token that it adds cannot be told from the sentence's own: leave"
+    ):
         shown(ended, [*WORDS, "</s>"])
 
 
