@@ -23,7 +23,8 @@ from prefixlm_teach.widgets.objective_arguments import (
     plain,
 )
 from prefixlm_teach.widgets.objective_picture import draw_objective
-from prefixlm_teach.widgets.objective_table import Made, Objective, prefix_mask, tabulate
+from prefixlm_teach.widgets.objective_reading import Objective, prefix_mask
+from prefixlm_teach.widgets.objective_table import Made, tabulate
 
 
 class ObjectiveExplorer(Explorer):
@@ -46,7 +47,9 @@ class ObjectiveExplorer(Explorer):
         )
 
     All is drawn here, once for each setting, and the page carries what came of it. Where an objective raises
-    a ValueError, the setting is shown as impossible, in its words.
+    a ValueError, the setting is shown as impossible, in its words. Where ids do not say which tokens are
+    noise, as one comes twice, other rows of them are drawn as well; an objective may change the rows that it
+    is given.
 
     Args:
         objectives: a name for each objective.
@@ -60,8 +63,8 @@ class ObjectiveExplorer(Explorer):
         mean_span: likewise.
         draw: the draw to begin with.
         noise_after: symbols after the first of which a row that is asked for whole, such as one of
-            fill-in-the-middle, holds what was moved there. It is marked as noise in the sentence; in all
-            other rows that is what is asked for.
+            fill-in-the-middle, holds what was moved there. It is marked as noise in the sentence, which then
+            must be one document; in all other rows that is what is asked for.
 
     Attributes:
         objective, rate, mean_span, draw: what is chosen: read, set, `observe` or `jslink` them.
@@ -70,8 +73,10 @@ class ObjectiveExplorer(Explorer):
     Raises:
         TypeError: an argument is of the wrong kind, or an objective can't be called so, or returns something
             else than one example.
-        ValueError: an argument is out of range, an objective is impossible at every setting, or the page
-            would have to carry too much; what the explorer showed before stays.
+        ValueError: an argument is out of range, an objective is impossible at every setting, makes a row of
+            more than 256 tokens, or does not show which tokens are noise, or the page would have to carry
+            too much; what the explorer showed before stays.
+        RuntimeError: an objective raises another error than TypeError or ValueError.
     """
 
     name = "objective"
@@ -134,6 +139,14 @@ class ObjectiveExplorer(Explorer):
         self.set_trait("uses", table.uses)
         self.set_trait("which", table.which)
         super().__init__(**chosen)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what the browser says of the values: all of it, or nothing where one is refused."""
+        for name, value in sync_data.items():
+            trait = self.traits().get(name)
+            if isinstance(trait, Checked):
+                trait.validate(self, value)
+        super().set_state(sync_data)
 
     @property
     def made(self) -> Made | None:

@@ -16,6 +16,7 @@ from prefixlm_teach.word_arguments import check_known
 
 LONGEST = 32  # tokens of a sentence: up to so many, a grid names each row
 SETTINGS = 1024  # of one objective: each is applied once for each of them
+WIDEST = 256  # tokens of a row: a mask of more can't be read, and takes long to draw
 LARGEST = 2**18  # letters of a table: a page that carries more of them opens slowly
 
 # What an objective may ask for by name, each with a slider of its own.
@@ -52,7 +53,7 @@ def check_objectives(objectives: Any) -> None:
 
 
 def check_sentence(tokens: Any, vocabulary: Any, noise_after: Any) -> None:
-    """Raise unless `tokens` are strings that `vocabulary` knows, not all alike, and so are `noise_after`."""
+    """Raise unless `tokens` are strings that `vocabulary` knows, not all alike, and `noise_after` others."""
     check_tokens(tokens)
     if not isinstance(vocabulary, Vocabulary):
         raise TypeError(f"vocabulary must be a Vocabulary, not {kind_of(vocabulary)}")
@@ -63,6 +64,11 @@ def check_sentence(tokens: Any, vocabulary: Any, noise_after: Any) -> None:
         raise ValueError(f"tokens are all {tokens[0]!r}: where each of them goes could not be told")
     check_strings("noise_after", noise_after, "symbol")
     check_known("symbol of noise_after", noise_after, vocabulary.ids)
+    for symbol in noise_after:
+        if symbol in tokens:
+            raise ValueError(
+                f"noise_after has {symbol!r}, and so has the sentence, where nothing is moved behind it"
+            )
 
 
 def check_stops(rates: Any, mean_spans: Any, draws: Any) -> None:
@@ -108,11 +114,16 @@ def check_draw(value: Any, draws: int) -> None:
 
 
 def check_one_made(name: str, made: Any, vocab_size: int) -> None:
-    """Raise unless `made`, what an objective made of one row, is one example of known ids."""
+    """Raise unless `made`, what an objective made of one row, is one example of known ids, not too long."""
     if not isinstance(made, Examples):
         raise TypeError(f"objective {name!r} must return Examples, not {kind_of(made)}")
     if len(made.tokens) != 1:
         raise TypeError(f"objective {name!r} makes {len(made.tokens)} examples of one row: one can be shown")
+    if (real := int(made.valid.sum())) > WIDEST:
+        raise ValueError(
+            f"objective {name!r} makes a row of {real} tokens, and this explorer shows at most {WIDEST}: "
+            "use a shorter sentence, or let it add less"
+        )
     highest = max(int(made.tokens.max()), int(made.labels.max()))
     if highest >= vocab_size:
         raise TypeError(

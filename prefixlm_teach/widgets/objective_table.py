@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
-
-from prefixlm_teach.examples import Examples
-from prefixlm_teach.loss import IGNORE
-from prefixlm_teach.masks import create_prefix_lm_mask
 from prefixlm_teach.widgets.objective_arguments import LARGEST, check_one_made, sliders_of
-
-Objective = Callable[..., Examples]
+from prefixlm_teach.widgets.objective_reading import Objective, Seen, call, read
+from prefixlm_teach.widgets.objective_trace import noise_of
 
 
 class Made(NamedTuple):
@@ -79,18 +73,16 @@ def tabulate(
 
     Raises:
         TypeError, ValueError: an objective returns something else than one example, can be applied at no
-            setting, its draws depend on which tokens there are, or the table grows too large.
+            setting, makes too long a row, does not show where each token goes, or the table grows too large.
+        RuntimeError: an objective raises any other error.
     """
-    tracers = tracing_rows(ids)
     numbers: dict[Made | str, int] = {}
     which, uses = [], []
     for name, objective in objectives.items():
         uses.append(sliders_of(objective))
         settings = itertools.product(*(stops[slider] for slider in uses[-1]))
         made = [
-            _apply(
-                name, objective, tracers, dict(zip(uses[-1], setting, strict=True)), vocab_size, noise_after
-            )
+            _apply(name, objective, ids, dict(zip(uses[-1], setting, strict=True)), vocab_size, noise_after)
             for setting in settings
         ]
         if all(isinstance(each, str) for each in made):
@@ -118,96 +110,24 @@ def _renumber(made: list[Made | str]) -> tuple[tuple[int, ...], tuple[Made | str
     return tuple(ids), tuple(each if isinstance(each, str) else renumbered(each) for each in made)
 
 
-def tracing_rows(ids: Sequence[int]) -> list[list[int]]:
-    """Return the sentence, and with it rows that together give each of its places an id of its own.
-
-    Where a word comes twice, an objective is applied to the sentence and, drawing alike, to rows in which the
-    number of each place is written in digits; the digits are ids of the sentence. What then stands at a place
-    of the example says which of the two it is.
-    """
-    rows, digits = [list(ids)], sorted(set(ids))
-    step = 1
-    while len(set(zip(*rows, strict=True))) < len(ids):
-        rows.append([digits[i // step % len(digits)] for i in range(len(ids))])
-        step *= len(digits)
-    return rows
-
-
 def _apply(
     name: str,
     objective: Objective,
-    tracers: list[list[int]],
+    ids: Sequence[int],
     setting: Mapping[str, Any],
     vocab_size: int,
     noise_after: Collection[int],
 ) -> Made | str:
+    def see(row: Sequence[int]) -> Seen:
+        made = call(name, objective, row, setting)
+        check_one_made(name, made, vocab_size)
+        return read(made, noise_after)
+
     try:
-        with torch.device("cpu"):  # whatever the reader's default device is
-            made = [objective([row], **setting) for row in tracers]
+        made = call(name, objective, ids, setting)
     except ValueError as error:
-        return str(error)
-    for each in made:
-        check_one_made(name, each, vocab_size)
-    row, labels = _row_of(made[0])
-    p, mask = _mask_of(made[0])
-    cloze = made[0].cloze
-    if p == 0 and not cloze:
-        divided = [t for t, token in enumerate(row) if token in noise_after]
-        is_noise = [bool(divided) and t > divided[0] for t in range(len(row))]
-    else:
-        is_noise = [label is not None for label in labels]
-    sources = _trace(name, tracers, made)
-    noise = sorted(i for i, here in zip(sources, is_noise, strict=True) if here and i is not None)
-    kind = None if made[0].kinds is None else made[0].kinds[0]
-    return Made(row, labels, p, mask, cloze, tuple(noise), kind)
-
-
-def _row_of(made: Examples) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """The ids that are read, without padding, and those that are asked for."""
-    real = made.valid[0]
-    asked = made.labels[0, real].tolist()
-    labels = [
-        None if label == IGNORE or (t == 0 and not made.cloze) else label for t, label in enumerate(asked)
-    ]
-    return tuple(made.tokens[0, real].tolist()), tuple(labels)
-
-
-def _mask_of(made: Examples) -> tuple[int | None, tuple[str, ...] | None]:
-    """The prefix length that the mask amounts to; if there is none, the mask."""
-    if made.prefix_len is not None:
-        return int(made.prefix_len[0]), None
-    assert made.mask is not None  # noqa: S101 - for the type checker: one of the two is always given
-    n = int(made.valid[0].sum())
-    mask = made.mask[0, 0, :n, :n].cpu()
-    for p in range(n + 1):
-        if torch.equal(mask, prefix_mask(n, p)):
-            return p, None
-    return None, tuple("".join(map(str, row)) for row in mask.int().tolist())
-
-
-def prefix_mask(seq_len: int, prefix_len: int) -> Tensor:
-    """The (T, T) mask of a prefix LM, on the CPU."""
-    with torch.device("cpu"):
-        return create_prefix_lm_mask(seq_len, prefix_len)
-
-
-def _trace(name: str, tracers: list[list[int]], made: list[Examples]) -> list[int | None]:
-    """For each place of the example, the number of the token of the sentence that it reads or covers."""
-    columns = []
-    for each in made:
-        row, labels = _row_of(each)
-        covered = [
-            label if each.cloze and label is not None else token
-            for token, label in zip(row, labels, strict=True)
-        ]
-        columns.append(covered)
-    numbers = {source: i for i, source in enumerate(zip(*tracers, strict=True))}
-    known = set(tracers[0])
-    if len({len(column) for column in columns}) == 1:
-        places = list(zip(*columns, strict=True))
-        if all(place in numbers for place in places if place[0] in known):
-            return [numbers.get(place) for place in places]
-    raise ValueError(
-        f"objective {name!r} draws by which tokens there are, and one comes twice, so that it cannot be told "
-        "where each goes: give each token of the sentence a symbol of its own"
-    )
+        return str(error).strip().rstrip(".") or "the objective raised a ValueError without words"
+    check_one_made(name, made, vocab_size)
+    seen = read(made, noise_after)
+    noise = noise_of(name, ids, seen, see)
+    return Made(seen.row, seen.labels, seen.prefix_len, seen.mask, seen.cloze, noise, seen.kind)

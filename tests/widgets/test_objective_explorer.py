@@ -44,7 +44,7 @@ from prefixlm_teach import (
 from prefixlm_teach.denoisers import UL2_TABLE
 from prefixlm_teach.rows import row_draws
 from prefixlm_teach.spans import noise_mask
-from prefixlm_teach.widgets.objective_table import tracing_rows
+from prefixlm_teach.widgets.objective_trace import tracing_rows
 
 VOCABULARY = vocabulary_of(SENTENCE)
 V = len(VOCABULARY)
@@ -132,7 +132,23 @@ def test_tracing_rows_tell_all_places_apart_with_the_ids_of_the_sentence(ids: li
     assert rows[0] == ids
     assert len(set(zip(*rows, strict=True))) == len(ids)
     assert {id_ for row in rows for id_ in row} == set(ids)
-    assert len(tracing_rows(list(range(9)))) == 1
+    assert all(len(set(place)) > 1 for place in zip(*rows, strict=True))  # none is like what is added
+
+
+@given(st.lists(st.integers(0, 4), min_size=4, max_size=32), st.sets(st.sampled_from([0, -1])))
+def test_tracing_rows_leave_what_is_held_in_its_place_and_put_it_nowhere_else(
+    ids: list[int], which: set[int]
+) -> None:
+    held = [i % len(ids) for i in which]
+    rows = tracing_rows(ids, held)
+    free = [i for i in range(len(ids)) if i not in held]
+    if not rows:
+        assert len({ids[i] for i in free} - {ids[i] for i in held}) < 2
+        return
+    assert len({tuple(row[i] for row in rows) for i in free}) == len(free)
+    for row in rows[1:]:
+        assert [row[i] for i in held] == [ids[i] for i in held]
+        assert not {row[i] for i in free} & {ids[i] for i in held}
 
 
 def test_an_objective_has_the_sliders_that_it_names() -> None:

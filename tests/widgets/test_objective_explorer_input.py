@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from shown_objective import SENTENCE, make, vocabulary_of
 
@@ -20,11 +21,38 @@ from prefixlm_teach import (
 
 VOCABULARY = vocabulary_of(SENTENCE)
 V = len(VOCABULARY)
+FRESH = np.random.default_rng(0)
 
 
 def in_order(rows: list[list[int]]) -> Examples:
     """An objective that looks at which tokens there are: it sorts them."""
-    return causal_lm([sorted(rows[0])])
+    return prefix_lm([sorted(rows[0])], prefix_len=2)
+
+
+def in_any_order(rows: list[list[int]]) -> Examples:
+    """An objective that draws anew at each call."""
+    return prefix_lm([[rows[0][i] for i in FRESH.permutation(len(rows[0]))]], prefix_len=2)
+
+
+def knows_only(rows: list[list[int]]) -> Examples:
+    """An objective that takes one sentence, and no other of its words."""
+    if VOCABULARY.decode(rows[0]) != SENTENCE:
+        raise ValueError("no such text")
+    return prefix_lm(rows, prefix_len=2)
+
+
+def raising(error: Exception) -> Any:
+    """An objective that raises an error."""
+
+    def raises(rows: list[list[int]], *, rate: float, seed: int) -> Examples:
+        raise error
+
+    return raises
+
+
+def doubled(rows: list[list[int]], times: int) -> Examples:
+    """An objective whose row grows."""
+    return causal_lm([rows[0] * times])
 
 
 GOOD: dict[str, Any] = {"objectives": {"a": causal_lm}, "tokens": SENTENCE, "vocabulary": VOCABULARY}
@@ -64,7 +92,44 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"objectives": {"a": in_order}},
         ValueError,
-        "objective 'a' draws by which tokens there are, and one comes",
+        "objective 'a' draws by which tokens there are, so that words that come twice cannot be told apart: "
+        "give each token of the sentence a symbol of its own",
+    ),
+    (
+        {"objectives": {"a": in_any_order}},
+        ValueError,
+        "objective 'a' makes something else of the same sentence when it is called again",
+    ),
+    (
+        {"objectives": {"a": knows_only}},
+        ValueError,
+        "objective 'a' takes the sentence, but not other tokens in its places (no such text), so that words "
+        "that come twice cannot be told apart: give",
+    ),
+    (
+        {"objectives": {"a": raising(KeyError("cat"))}},
+        RuntimeError,
+        "objective 'a', rate 0.15, seed 0 raised KeyError: 'cat'",
+    ),
+    (
+        {"objectives": {"a": raising(RuntimeError("no room"))}},
+        RuntimeError,
+        "objective 'a', rate 0.15, seed 0 raised RuntimeError: no room",
+    ),
+    (
+        {"objectives": {"a": raising(TypeError("no list"))}},
+        TypeError,
+        "objective 'a', rate 0.15, seed 0 raised TypeError: no list",
+    ),
+    (
+        {"objectives": {"a": raising(ValueError(""))}},
+        ValueError,
+        "objective 'a' is impossible at every setting: the objective raised a ValueError without words",
+    ),
+    (
+        {"objectives": {"a": partial(doubled, times=43)}},
+        ValueError,
+        "objective 'a' makes a row of 258 tokens, and this explorer shows at most 256: use a shorter",
     ),
     (
         {"tokens": "the cat"},
@@ -111,6 +176,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"noise_after": "</s>"}, TypeError, "noise_after must be a list of strings"),
     ({"noise_after": [1]}, TypeError, "noise_after must be strings, but symbol 0 is int (1)"),
     ({"noise_after": ["<sep>"]}, ValueError, "unknown symbol of noise_after '<sep>'"),
+    ({"noise_after": ["</s>", "cat"]}, ValueError, "noise_after has 'cat', and so has the sentence"),
 ]
 
 
@@ -170,3 +236,40 @@ def test_a_bad_value_raises_and_the_old_one_stays(
             set_it()
         assert words in str(raised.value)
         assert explorer.state() == before
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_values_of_which_one_is_refused_leave_all_as_it_was(order: int) -> None:
+    explorer = make()
+    before = explorer.state()
+    values = {"objective": "Masked LM", "rate": 0.4, "mean_span": 2, "draw": 99}
+    with pytest.raises(ValueError, match="draw is 99, and the last is number 2"):
+        explorer.set_state(dict(list(values.items())[::order]))
+    assert explorer.state() == before
+    explorer.set_state(values | {"draw": 2})
+    assert (explorer.objective, explorer.rate, explorer.mean_span, explorer.draw) == ("Masked LM", 0.4, 2, 2)
+
+
+def test_a_setting_that_is_impossible_without_words_says_so() -> None:
+    def refuses(rows: list[list[int]], *, seed: int) -> Examples:
+        if seed:
+            raise ValueError(["", "too short. "][seed - 1])
+        return causal_lm(rows)
+
+    explorer = ObjectiveExplorer({"a": refuses}, SENTENCE, VOCABULARY, draws=3, draw=1)
+    assert explorer.description == "a, draw 1: impossible. the objective raised a ValueError without words."
+    explorer.draw = 2
+    assert explorer.description == "a, draw 2: impossible. too short."
+    assert explorer.row == ()
+
+
+def test_the_error_of_an_objective_is_kept_as_the_cause() -> None:
+    cause = KeyError("cat")
+    with pytest.raises(RuntimeError) as raised:
+        ObjectiveExplorer(**GOOD | {"objectives": {"a": raising(cause)}})
+    assert raised.value.__cause__ is cause
+
+
+def test_a_row_as_long_as_can_be_shown_is_shown() -> None:
+    explorer = ObjectiveExplorer({"a": partial(doubled, times=8)}, SENTENCE * 5 + ["the"] * 2, VOCABULARY)
+    assert len(explorer.row) == 256
