@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from drawn import read
@@ -72,16 +72,47 @@ USES = {
 }
 
 
-def call(explorer: ObjectiveExplorer) -> tuple[Examples | str, Vocabulary]:
-    """What the objective on show makes of the sentence, or in words why it can't; and the vocabulary."""
+class Wanted(NamedTuple):
+    """What the page has to show: the row, what is asked for at each place (None: nothing), p, the mask."""
+
+    row: list[str]
+    labels: list[str | None]
+    prefix_len: int | None
+    mask: torch.Tensor
+    cloze: bool
+
+
+def uses_of(explorer: ObjectiveExplorer) -> list[str]:
+    """The sliders that the objective on show has a use for."""
+    if explorer.objective in USES:
+        return USES[explorer.objective]
+    asked = explorer.uses[explorer.names.index(explorer.objective)]
+    return [use.replace("seed", "draw") for use in asked]
+
+
+def wanted_of(explorer: ObjectiveExplorer) -> Wanted | str:
+    """What the objective on show makes of the sentence, or in words why it can't.
+
+    The package's objective is called once more. Where a chapter shows others, whose functions a page does not
+    carry, it is what Python has, whose table is held to the objectives elsewhere.
+    """
+    if explorer.objective not in USES:
+        made = explorer.made
+        if made is None:
+            return explorer.description.partition(": impossible. ")[2].removesuffix(".")
+        return Wanted(list(explorer.row), list(explorer.labels), made.prefix_len, explorer.mask, made.cloze)
     vocabulary = vocabulary_of(explorer.tokens)
     arguments = {"rate": explorer.rate, "mean_span": explorer.mean_span, "draw": explorer.draw}
     given = {use.replace("draw", "seed"): arguments[use] for use in USES[explorer.objective]}
     objective = objectives_of(vocabulary)[explorer.objective]
     try:
-        return objective([vocabulary.encode(explorer.tokens)], **given), vocabulary
+        examples: Examples = objective([vocabulary.encode(explorer.tokens)], **given)
     except ValueError as error:
-        return str(error), vocabulary
+        return str(error)
+    labels = [None if i == -100 else vocabulary.symbols[i] for i in examples.labels[0].tolist()]
+    p = None if examples.prefix_len is None else int(examples.prefix_len[0])
+    row = vocabulary.decode(examples.tokens[0])
+    return Wanted(row, labels, p, mask_of(examples), examples.cloze)
 
 
 def mask_of(examples: Examples) -> torch.Tensor:
@@ -110,57 +141,53 @@ def setting_of(explorer: ObjectiveExplorer) -> str:
         "mean_span": f"mean span {explorer.mean_span:g}",
         "draw": f"draw {explorer.draw}",
     }
-    return ", ".join([explorer.objective, *(words[use] for use in USES[explorer.objective])])
+    return ", ".join([explorer.objective, *(words[use] for use in uses_of(explorer))])
 
 
 def words_of(explorer: ObjectiveExplorer) -> str:
     """The sentence that says what is on show."""
-    made, vocabulary = call(explorer)
-    if isinstance(made, str):
-        return f"{setting_of(explorer)}: impossible. {made}."
-    row = vocabulary.decode(made.tokens[0])
-    asked = {t: vocabulary.symbols[i] for t, i in enumerate(made.labels[0].tolist()) if i != -100}
-    if made.prefix_len is None:
+    wanted = wanted_of(explorer)
+    if isinstance(wanted, str):
+        return f"{setting_of(explorer)}: impossible. {wanted}."
+    row, p = wanted.row, wanted.prefix_len
+    asked = {t: label for t, label in enumerate(wanted.labels) if label is not None}
+    if p is None:
         parts = [f"row {said(row)}"]
     else:
-        p = int(made.prefix_len[0])
         parts = [f"prefix {said(row[:p])}" if p else "no prefix"]
         parts.append(f"target {said(row[p:])}" if row[p:] else "no target")
     how = "its own row: " + ", ".join(f"{t} {said([label])}" for t, label in asked.items())
     each = "1 label, predicted" if len(asked) == 1 else f"{len(asked)} labels, each predicted"
-    return (
-        f"{setting_of(explorer)}: {'; '.join(parts)}; {each} in {how if made.cloze else 'the row before it'}."
-    )
+    where = how if wanted.cloze else "the row before it"
+    return f"{setting_of(explorer)}: {'; '.join(parts)}; {each} in {where}."
 
 
 def shows(root: Locator, explorer: ObjectiveExplorer) -> None:
     """Assert that the page shows `explorer` as it stands."""
     drawn = read(root)
-    made, vocabulary = call(explorer)
+    wanted = wanted_of(explorer)
     assert drawn["pressed"] == [explorer.objective]
     _shows_sliders(drawn, explorer)
     assert drawn["readout"] == words_of(explorer)
     n = len(explorer.tokens)
     sentence, reads = drawn["items"][:n], drawn["items"][n:]
     assert [item["token"] for item in sentence] == [visible(token) for token in explorer.tokens]
-    if isinstance(made, str):
+    if isinstance(wanted, str):
         assert (reads, drawn["grids"], drawn["figures"]) == ([], [], ["–", "–", "–"])
         assert [item["state"] for item in sentence] == ["plain"] * n
         return
-    row = vocabulary.decode(made.tokens[0])
-    asked = [i != -100 for i in made.labels[0].tolist()]
-    p = None if made.prefix_len is None else int(made.prefix_len[0])
+    row, labels, p, mask, cloze = wanted
+    asked = [label is not None for label in labels]
     assert [item["token"] for item in reads] == [visible(token) for token in row]
-    assert [item["arrow"] != "none" for item in reads] == [each and not made.cloze for each in asked]
+    assert [item["arrow"] != "none" for item in reads] == [each and not cloze for each in asked]
     parts = ["plain" if p is None else "prefix" if t < p else "target" for t in range(len(row))]
     assert [item["state"] for item in reads] == [
-        "scored" if each and not made.cloze else part for each, part in zip(asked, parts, strict=True)
+        "scored" if each and not cloze else part for each, part in zip(asked, parts, strict=True)
     ]
     assert [item["answer"] for item in reads] == [
-        visible(vocabulary.symbols[i]) if made.cloze and i != -100 else None for i in made.labels[0].tolist()
+        visible(label) if cloze and label is not None else None for label in labels
     ]
     assert [i for i, item in enumerate(sentence) if item["state"] == "noise"] == list(explorer.made.noise)
-    mask = mask_of(made)
     (grid,) = drawn["grids"]
     assert grid["cells"] == kinds_of(mask)
     assert grid["words"] == describe_mask(mask)
@@ -186,7 +213,7 @@ def _shows_sliders(drawn: dict[str, Any], explorer: ObjectiveExplorer) -> None:
         "draw": ("Draw", list(range(explorer.draws)), explorer.draw, f"draw {explorer.draw}"),
     }
     for use, (label, values, value, words) in stops.items():
-        slider, used = drawn["sliders"][label], use in USES[explorer.objective]
+        slider, used = drawn["sliders"][label], use in uses_of(explorer)
         assert (slider["value"], slider["first"], slider["last"]) == (values.index(value), 0, len(values) - 1)
         assert slider["disabled"] is not used
         assert slider["figures"] == (words.split()[-1] if used else "not used")
