@@ -61,11 +61,14 @@ class Experiment:
         self.kept.mkdir(parents=True, exist_ok=True)
         kept = self.kept / f"{run.name}.pt"
         about = {"script": f"experiments/{self.script}.py", "torch": torch.__version__.partition("+")[0]}
+        went_on = kept.exists()
         result = {**about, **self.perform(run, kept)}
+        if went_on:
+            result["seconds"] = None  # only the last stretch has been timed
         with written_whole(self.path(run)) as part:
             part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         kept.unlink()
-        print(f"{run.name}: {result['seconds']} s", flush=True)
+        print(f"{run.name}: done", flush=True)
 
     def main(self) -> None:
         """Perform one part, or all, or the one run that the command line names."""

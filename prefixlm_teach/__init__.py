@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
-    from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_examples, infill_prompt
+    from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_mixture, codegen2_prompt
     from prefixlm_teach.data import (
         Batch,
         Vocabulary,
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
         words_of,
     )
     from prefixlm_teach.decoding import decode, prefill
-    from prefixlm_teach.denoisers import Denoiser, mix_denoisers
+    from prefixlm_teach.denoisers import MODE_TOKENS, UL2_CODE, UL2_TABLE, UL2R, Denoiser, mix_denoisers
     from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
     from prefixlm_teach.errors import error_rates
     from prefixlm_teach.examples import Examples
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
-    from prefixlm_teach.infilling import FimIds, arrange_parts, fim_contexts, fim_examples
+    from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
     from prefixlm_teach.packing import first_fit, pack
@@ -56,14 +56,15 @@ if TYPE_CHECKING:
         UniLMIds,
         draw_unilm_kinds,
         right_to_left_mask,
-        unilm_examples,
-        unilm_finetuning_examples,
+        unilm_cloze,
+        unilm_finetuning,
     )
     from prefixlm_teach.widgets import (
         AttentionExplorer,
         BatchExplorer,
         DecodeExplorer,
         LossExplorer,
+        ObjectiveExplorer,
         RuleExplorer,
         SplitExplorer,
     )
@@ -73,7 +74,7 @@ _LATER = {
     "cache": ("KeyValueCache",),
     "causal": ("TinyCausalLM",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
-    "codegen2": ("CodeGen2Ids", "codegen2_examples", "infill_prompt"),
+    "codegen2": ("CodeGen2Ids", "codegen2_mixture", "codegen2_prompt"),
     "data": (
         "Batch",
         "Vocabulary",
@@ -86,13 +87,13 @@ _LATER = {
         "words_of",
     ),
     "decoding": ("decode", "prefill"),
-    "denoisers": ("Denoiser", "mix_denoisers"),
+    "denoisers": ("MODE_TOKENS", "UL2R", "UL2_CODE", "UL2_TABLE", "Denoiser", "mix_denoisers"),
     "encoder_decoder": ("TinyEncoderDecoder",),
     "errors": ("error_rates",),
     "examples": ("Examples",),
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
-    "infilling": ("FimIds", "arrange_parts", "fim_contexts", "fim_examples"),
+    "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
     "live": ("LiveCurve",),
     "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
     "packing": ("first_fit", "pack"),
@@ -110,14 +111,15 @@ _LATER = {
         "UniLMIds",
         "draw_unilm_kinds",
         "right_to_left_mask",
-        "unilm_examples",
-        "unilm_finetuning_examples",
+        "unilm_cloze",
+        "unilm_finetuning",
     ),
     "widgets": (
         "AttentionExplorer",
         "BatchExplorer",
         "DecodeExplorer",
         "LossExplorer",
+        "ObjectiveExplorer",
         "RuleExplorer",
         "SplitExplorer",
     ),
@@ -126,6 +128,10 @@ _LATER = {
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "MODE_TOKENS",
+    "UL2R",
+    "UL2_CODE",
+    "UL2_TABLE",
     "AttentionExplorer",
     "Batch",
     "BatchExplorer",
@@ -138,6 +144,7 @@ __all__ = [
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
+    "ObjectiveExplorer",
     "PrefixLMAttention",
     "RotaryPrefixLM",
     "RuleExplorer",
@@ -153,7 +160,8 @@ __all__ = [
     "causal_lm",
     "causal_mask",
     "choose",
-    "codegen2_examples",
+    "codegen2_mixture",
+    "codegen2_prompt",
     "compare",
     "compute_prefix_lm_loss",
     "count_work",
@@ -163,14 +171,13 @@ __all__ = [
     "draw_unilm_kinds",
     "error_rates",
     "explain",
-    "fim_contexts",
-    "fim_examples",
+    "fill_in_contexts",
+    "fill_in_the_middle",
     "find_leaks",
     "first_fit",
     "g2p_vocabulary",
     "generate",
     "generate_greedy",
-    "infill_prompt",
     "label_loss",
     "load_checkpoint",
     "load_results",
@@ -203,8 +210,8 @@ __all__ = [
     "to_additive",
     "train",
     "training_batches",
-    "unilm_examples",
-    "unilm_finetuning_examples",
+    "unilm_cloze",
+    "unilm_finetuning",
     "visibility",
     "words_of",
 ]

@@ -5,7 +5,6 @@ They return nothing, so that a chapter can show a function without them and stil
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -207,26 +206,25 @@ def check_some_label(labels: Tensor, ignore: int) -> None:
         )
 
 
-def check_finite_loss(loss: float, step: int) -> None:
-    """Raise if training has left the numbers: from here on every weight would be NaN."""
-    if not math.isfinite(loss):
-        raise ValueError(
-            f"the loss of step {step} is {loss}: use a smaller lr, and train in float32 rather than float16"
-        )
-
-
 def check_length(longest: int, max_len: int) -> None:
     """Raise if an example has more tokens than the model has positions."""
     if longest > max_len:
         raise ValueError(f"an example has {longest} tokens, but this model has {max_len} positions (max_len)")
 
 
-def check_probability(name: str, value: Any) -> None:
-    """Raise unless `value` is a number from 0 to 1, 1 excluded."""
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {kind_of(value)}")
+
+
+def check_share(name: str, value: Any, *, none: bool = False, whole: bool = False) -> None:
+    """Raise unless `value` is a number between 0 and 1; 0 is allowed with `none`, 1 with `whole`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {kind_of(value)}")
-    if not 0 <= value < 1:
-        raise ValueError(f"{name} must be at least 0 and below 1, not {value}")
+    if not 0 <= value <= 1 or (value == 0 and not none) or (value == 1 and not whole):
+        low, high = "at least 0" if none else "above 0", "at most 1" if whole else "below 1"
+        raise ValueError(f"{name} must be {low} and {high}, not {value}")
 
 
 def check_rate(name: str, value: Any) -> None:

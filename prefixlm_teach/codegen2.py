@@ -16,22 +16,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 
-from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples
+from prefixlm_teach.arguments import check_int, check_share
+from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_enough_masks,
-    check_id_row,
-    check_id_rows,
-    check_kind_of_ids,
     check_mask_ids,
     check_mask_ratio,
-    check_share,
     check_span_lens,
     check_spans_fit,
 )
-from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.row_arguments import check_kind, check_row, check_rows
+from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
 
@@ -61,7 +58,7 @@ class CodeGen2Ids(SpecialIds):
         super().__post_init__()
 
 
-def infill_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids) -> list[int]:
+def codegen2_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids) -> list[int]:
     """Return the prompt that asks for what is missing between a prefix and a suffix.
 
     It is `prefix <mask_1> suffix <|endoftext|> <sep> <mask_1>`; the answer ends with `<eom>`.
@@ -77,22 +74,22 @@ def infill_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2Ids
     Raises:
         TypeError, ValueError: an argument has the wrong kind, or a part holds a special id.
     """
-    check_kind_of_ids(ids, CodeGen2Ids)
-    check_id_row("prefix", prefix, ids.names())
-    check_id_row("suffix", suffix, ids.names())
+    check_kind("ids", ids, CodeGen2Ids)
+    check_row("prefix", prefix, special=ids.names())
+    check_row("suffix", suffix, special=ids.names())
     return [*prefix, ids.masks[0], *suffix, ids.end, ids.sep, ids.masks[0]]
 
 
-def codegen2_examples(
+def codegen2_mixture(
     rows: Sequence[Sequence[int]],
     ids: CodeGen2Ids,
     *,
     seed: int,
     mask_ratio: tuple[float, float],
     span_lens: tuple[int, int],
-    corrupt_share: float = 0.5,
+    rate: float = 0.5,
 ) -> Examples:
-    """Make one example of each row: with a probability of `corrupt_share`, spans of its documents are moved.
+    """Return an example of each row; with a probability of `rate`, spans of its documents are moved.
 
     A document becomes `text <mask_1> text <mask_2> ... <|endoftext|> <sep> <mask_1> span <eom> <mask_2> ...`.
     The documents of a row are treated one by one and joined again, so that no span crosses from one into the
@@ -104,43 +101,42 @@ def codegen2_examples(
         rows: rows of ids, documents with an end after each, the last of which may be missing: then it has
             been cut off, and has no end before `<sep>` either.
         ids: the special tokens.
-        seed: of the draws. Those of row i depend on `seed` and i alone.
+        seed: draws which rows, and which spans. The draws of row i depend on the seed and on i alone.
         mask_ratio: the lowest and the highest share of a document that is moved, drawn uniformly for each.
         span_lens: the shortest and the longest span, in tokens, both included, drawn uniformly for each
             document.
-        corrupt_share: the share of rows that are treated so, 0.5 in the paper; the others stay as they are.
+        rate: the share of rows that are treated so, 0.5 in the paper; the others stay as they are.
 
     Returns:
-        Causal examples (`prefix_len` is 0): B rows of T columns, every token a label. A treated document is
-        longer by 1 and by 3 for each span.
+        Causal examples (`prefix_len` is 0): B rows of T columns. Every token but the first is a label. A
+        treated document is longer by 1 and by 3 for each span.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range; a row is empty or holds a special id
             other than the end; a document is shorter than the longest span, or may need more masks than
             there are.
     """
-    check_kind_of_ids(ids, CodeGen2Ids)
-    names = ids.names()
-    check_id_rows("rows", rows, {id_: name for id_, name in names.items() if id_ != ids.end})
+    check_kind("ids", ids, CodeGen2Ids)
+    check_rows(rows, special=ids.names(but=ids.end))
     check_int("seed", seed, minimum=0)
     check_mask_ratio(mask_ratio)
     check_span_lens(span_lens)
-    check_share("corrupt_share", corrupt_share)
+    check_share("rate", rate, none=True, whole=True)
     documents = [documents_of(row, ids.end) for row in rows]
     lengths = [[len(_text_of(document, ids)) for document in row] for row in documents]
-    if corrupt_share > 0:
+    if rate > 0:
         check_spans_fit(lengths, span_lens[1])
         check_enough_masks(lengths, ids.masks, lambda L: _number_of_spans(L, mask_ratio[1], span_lens[0]))
 
     made = []
     for i, row in enumerate(documents):
-        generator = row_generator(seed, i)
-        if chance(corrupt_share, generator):
-            changed = [_move_spans(document, ids, mask_ratio, span_lens, generator) for document in row]
+        draws = row_draws(seed, i)
+        if chance(rate, draws):
+            changed = [_move_spans(document, ids, mask_ratio, span_lens, draws) for document in row]
         else:
             changed = row
         made.append([token for document in changed for token in document])
-    return causal_examples(made, ids.pad)
+    return examples_of_rows(made, [0] * len(made), ids.pad)
 
 
 def _text_of(document: list[int], ids: CodeGen2Ids) -> list[int]:
@@ -156,19 +152,19 @@ def _move_spans(
     ids: CodeGen2Ids,
     mask_ratio: tuple[float, float],
     span_lens: tuple[int, int],
-    generator: torch.Generator,
+    draws: np.random.Generator,
 ) -> list[int]:
     text = _text_of(document, ids)
     if not text:
         return document
     low, high = mask_ratio
-    ratio = low + (high - low) * torch.rand((), generator=generator, dtype=torch.float64).item()
-    span_len = draw_int(*span_lens, generator)
+    ratio = low + (high - low) * draws.random()
+    span_len = draw_int(*span_lens, draws)
     n_spans = _number_of_spans(len(text), ratio, span_len)
 
     # Take each span for one thing, beside the tokens that stay: any n_spans of these things may be the spans.
     things = len(text) - n_spans * (span_len - 1)
-    spans = set(torch.randperm(things, generator=generator)[:n_spans].tolist())
+    spans = set(draws.choice(things, n_spans, replace=False).tolist())
     kept: list[int] = []
     moved: list[int] = []
     masks = iter(ids.masks)

@@ -15,16 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefixlm_teach.arguments import check_int, check_rate
-from prefixlm_teach.examples import Examples, examples_of_pairs, row_draws
+from prefixlm_teach.examples import Examples, examples_of_pairs
 from prefixlm_teach.objective_arguments import (
     check_denoiser,
     check_denoisers,
-    check_id,
     check_mode_ids,
-    check_rows,
     check_sentinels,
-    check_vocab_size,
 )
+from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
+from prefixlm_teach.rows import draw_int, row_draws
 from prefixlm_teach.spans import Pair, cut_out, noise_mask, span_counts
 
 # The tokens that UL2's release prepends.
@@ -73,7 +72,7 @@ class Denoiser:
         if self.mean_span is not None and self.rate is not None:
             return cut_out(row, noise_mask(len(row), self.rate, self.mean_span, draws), vocab_size)
         if self.rate is None:
-            p = int(draws.integers(1, len(row)))
+            p = draw_int(1, len(row) - 1, draws)
         else:
             p = len(row) - span_counts(len(row), self.rate, len(row))[0]
         return list(row[:p]), list(row[p:])

@@ -1,4 +1,4 @@
-"""The parts of a picture: a grid of cells, its labels, a strip of tokens, a legend.
+"""The parts of a picture: a grid of cells, its labels, a legend.
 
 Sizes and places are in CSS pixels. What is told by colour is told by a hatch, a mark or a place as well.
 """
@@ -18,7 +18,6 @@ from prefixlm_teach.pictures import (
     BLOCKED,
     DONE,
     DONE_LINES,
-    FAINT,
     GREY_LINES,
     INK,
     KEPT,
@@ -30,9 +29,7 @@ from prefixlm_teach.pictures import (
     OPENED_LINES,
     PAPER,
     PAST,
-    PREFIX,
     PX,
-    SCORED,
     fill,
     outline,
     shown,
@@ -48,16 +45,17 @@ KEY = {
     "may attend": (PAST, {}),
     "past": (PAST, {}),
     "opened by the prefix": (OPENED, HATCHED),
+    "key after the query": (OPENED, HATCHED),
     "blocked": (BLOCKED, {}),
     "padding": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
     "leaked": (LEAKED, {"hatch": "xxx", "edgecolors": PAPER}),
     "lost": (PAPER, {"hatch": "\\\\\\\\", "edgecolors": LOST_LINES}),
+    "noise": (PAPER, {"hatch": "\\\\\\\\", "edgecolors": LOST_LINES}),
     "key made in this step": (PAST, {}),
     "key from the cache": (KEPT, {"hatch": "|||", "edgecolors": KEPT_LINES}),
     "done in an earlier step": (DONE, {"hatch": "\\\\\\\\", "edgecolors": DONE_LINES}),
     "not read yet": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
 }
-GAP, TALL = 26, 30  # between two tokens of a strip; how tall one is
 
 
 def kinds_of(mask: Tensor, *, split: bool) -> dict[str, Tensor]:
@@ -180,50 +178,3 @@ def draw_legend(axes: Axes, x: float, y: float, kinds: Sequence[str]) -> None:
         outline(axes, x, y - 7, 14, 14)
         write(axes, x + 20, y, kind, 12, ha="left")
         x += 20 + width_of(kind, 12) + 18
-
-
-def strip_places(tokens: Sequence[str], width: float) -> list[tuple[float, float, float]]:
-    """Set tokens in lines no wider than `width`: left, top and width of each."""
-    places, x, y = [], 0.0, 0.0
-    for token in tokens:
-        wide = max(TALL, width_of(shown(token), 13) + 18)
-        if x and x + wide > width:
-            x, y = float(GAP), y + TALL + 50  # room for the arrow that comes from the line above
-        places.append((x, y, wide))
-        x += wide + GAP
-    return places
-
-
-def draw_strip(
-    axes: Axes, tokens: Sequence[str], prefix_len: int, places: list[tuple[float, float, float]]
-) -> None:
-    """Draw the tokens, the prefix shaded; an arrow from each row that scores, a dot under its label."""
-    for t, (token, (x, y, wide)) in enumerate(zip(tokens, places, strict=True)):
-        in_prefix, scored = t < prefix_len, t >= max(prefix_len, 1)
-        fill(axes, [(x, y, wide, TALL)], PREFIX if in_prefix else PAPER)
-        edge = (OPENED_LINES, 1.0) if in_prefix else (SCORED, 1.75) if scored else (MUTED, 1.0)
-        outline(axes, x, y, wide, TALL, *edge)
-        write(axes, x + wide / 2, y + TALL / 2, shown(token), 13, bold=scored)
-        write(axes, x + wide / 2, y - 8, str(t), 9, color=MUTED)
-        if scored:
-            axes.plot([x + wide / 2], [y + TALL + 9], "o", color=SCORED, markersize=5, clip_on=False)
-            axes.annotate(
-                "",
-                (x - 3, y + TALL / 2),
-                (x - GAP + 3, y + TALL / 2),
-                arrowprops={"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0},
-                annotation_clip=False,
-            )
-    for first, last, name in ((0, prefix_len - 1, "prefix"), (prefix_len, len(tokens) - 1, "target")):
-        if first <= last:
-            draw_brackets(axes, places[first : last + 1], f"{name} ({last + 1 - first})")
-
-
-def draw_brackets(axes: Axes, places: list[tuple[float, float, float]], name: str) -> None:
-    """Draw a line over a part of the strip, on each line of it; the first bears its name."""
-    for i, (top, line) in enumerate(groupby(places, key=lambda place: place[1])):
-        boxes = list(line)
-        left, right = boxes[0][0], boxes[-1][0] + boxes[-1][2]
-        axes.plot([left, right], [top - 17, top - 17], color=FAINT, linewidth=1.5, clip_on=False)
-        if i == 0:
-            write(axes, left, top - 28, name, 12, ha="left", color=MUTED)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from prefixlm_teach.arguments import check_int, check_probability
+from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.mask_arguments import (
     check_cross_mask,
@@ -122,7 +122,7 @@ class TinyEncoderDecoder(nn.Module):
         check_int("n_encoder", n_encoder, minimum=1)
         check_int("n_decoder", n_decoder, minimum=1)
         check_int("max_len", max_len, minimum=1)
-        check_probability("dropout", dropout)
+        check_share("dropout", dropout, none=True)
         self.vocab_size = vocab_size
         self.max_len = max_len
         self.token_emb = nn.Embedding(vocab_size, d_model)

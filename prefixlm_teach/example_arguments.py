@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from prefixlm_teach.arguments import (
     check_has_values,
@@ -86,13 +86,19 @@ def check_reader(model: Any, needed: Collection[str], cloze: bool) -> None:
     """Raise unless `model` can be called with what the examples need, and guesses what they ask."""
     if not callable(model):
         raise TypeError(f"model must be something to call, as a TinyPrefixLM is, not {kind_of(model)}")
+    if isinstance(model, type):
+        raise TypeError(f"model is the class {model.__name__}: make one of it first")
+    model = _unwrapped(model)
     if cloze and isinstance(model, TinyEncoderDecoder):
         raise ValueError(
             "a cloze asks each row for its own token, but in this model only the decoder guesses, and only "
             "what comes next: use a model such as TinyPrefixLM"
         )
     call: Callable[..., Any] = getattr(model, "forward", model)
-    takes = inspect.signature(call).parameters.values()
+    try:
+        takes = inspect.signature(call).parameters.values()
+    except ValueError:
+        return  # a function written in C does not say what it takes
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes):
         return
     for name in needed:
@@ -101,6 +107,15 @@ def check_reader(model: Any, needed: Collection[str], cloze: bool) -> None:
                 f"these examples need a model that takes {name}, and this model does not: use one such as "
                 "TinyPrefixLM, or examples without"
             )
+
+
+def _unwrapped(model: Any) -> Any:
+    """Return the model within what torch.compile or data parallelism made of it, or whose method it is."""
+    for name in ("_orig_mod", "module", "__self__"):
+        inner = getattr(model, name, None)
+        if isinstance(inner, nn.Module):
+            return _unwrapped(inner)
+    return model
 
 
 def check_some_cloze(labels: Tensor, ignore: int) -> None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from prefixlm_teach.arguments import check_label_ids, check_logits
+from prefixlm_teach.arguments import check_flag, check_label_ids, check_logits
 from prefixlm_teach.example_arguments import check_examples, check_reader, check_some_cloze
 from prefixlm_teach.loss import IGNORE, label_loss, prefix_lm_labels
-from prefixlm_teach.objective_arguments import check_flag, check_pad_id, check_rows
+from prefixlm_teach.rows import pad_right
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,29 +97,22 @@ class Examples:
         return F.cross_entropy(guesses, self.labels.flatten().long(), ignore_index=IGNORE)
 
 
-def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Return rows of ids as (B, T) int64 tokens, padded on the right, and which are real: (B, T) booleans."""
-    check_rows(rows)
-    check_pad_id(pad_id)
-    longest = max(len(row) for row in rows)
-    tokens = torch.full((len(rows), longest), pad_id)
-    valid = torch.zeros(len(rows), longest, dtype=torch.bool)
-    for i, row in enumerate(rows):
-        tokens[i, : len(row)] = torch.tensor(row)
-        valid[i, : len(row)] = True
-    return tokens, valid
+def examples_of_rows(
+    rows: Sequence[Sequence[int]], prefix_len: Sequence[int], pad_id: int, kinds: Sequence[str] | None = None
+) -> Examples:
+    """Return examples that show the first `prefix_len` tokens of each row, and ask for each after them.
+
+    A `prefix_len` of 0 asks for all tokens but the first, which nothing stands before to predict.
+    """
+    tokens, valid = pad_right(rows, pad_id)
+    p = torch.tensor(prefix_len)
+    labels = prefix_lm_labels(tokens, p, valid=valid)
+    return Examples(tokens, labels, valid, p, kinds=None if kinds is None else tuple(kinds))
 
 
 def examples_of_pairs(
     pairs: Sequence[tuple[Sequence[int], Sequence[int]]], pad_id: int, kinds: Sequence[str] | None = None
 ) -> Examples:
     """Return the examples of (prefix, target) pairs of ids: each prefix is followed by its target."""
-    tokens, valid = pad_right([[*prefix, *target] for prefix, target in pairs], pad_id)
-    prefix_len = torch.tensor([len(prefix) for prefix, _ in pairs])
-    labels = prefix_lm_labels(tokens, prefix_len, valid=valid)
-    return Examples(tokens, labels, valid, prefix_len, kinds=None if kinds is None else tuple(kinds))
-
-
-def row_draws(seed: int, row: int) -> np.random.Generator:
-    """Return the random draws of one row, which depend on the seed and on its number, not on other rows."""
-    return np.random.default_rng([seed, row])
+    rows = [[*prefix, *target] for prefix, target in pairs]
+    return examples_of_rows(rows, [len(prefix) for prefix, _ in pairs], pad_id, kinds)

@@ -114,9 +114,3 @@ def check_step(step: Any, last: int) -> None:
     check_int("step", step, minimum=0)
     if step > last:
         raise ValueError(f"step {step} comes after the last: this answer has {last}")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless `value` is True or False."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {kind_of(value)}")

@@ -13,22 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+import numpy as np
 
-from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples
+from prefixlm_teach.arguments import check_flag, check_int, check_share
+from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_decoded,
-    check_encode,
-    check_id_row,
-    check_id_rows,
-    check_kind_of_ids,
-    check_share,
+    check_function,
     check_texts,
     check_tokeniser,
-    check_yes_or_no,
 )
-from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.row_arguments import check_kind, check_row, check_rows
+from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
 ToIds = Callable[[Any], list[int]]  # a part of a document, text or already ids, to ids
@@ -79,10 +75,10 @@ def arrange_parts(
     Raises:
         TypeError, ValueError: an argument has the wrong kind, or a part holds a special id.
     """
-    check_kind_of_ids(ids, FimIds)
+    check_kind("ids", ids, FimIds)
     for name, part in (("prefix", prefix), ("middle", middle), ("suffix", suffix)):
-        check_id_row(name, part, ids.names())
-    check_yes_or_no("spm", spm)
+        check_row(name, part, special=ids.names())
+    check_flag("spm", spm)
     return _arrange(prefix, middle, suffix, ids, spm)
 
 
@@ -94,7 +90,7 @@ def _arrange(
     return [ids.prefix, *prefix, ids.suffix, *suffix, ids.middle, *middle]
 
 
-def fim_examples(
+def fill_in_the_middle(
     documents: Sequence[str | Sequence[int]],
     ids: FimIds,
     *,
@@ -103,7 +99,7 @@ def fim_examples(
     spm_rate: float = 0.5,
     encode: Callable[[str], list[int]] | None = None,
 ) -> Examples:
-    """Make one example of each document, rearranged with a probability of `rate`, and end it.
+    """Return an example of each document, rearranged with a probability of `rate`, and its end.
 
     Where to cut: two whole numbers from 0 to the document's length, each drawn uniformly, the smaller first.
     So each part may be empty.
@@ -112,42 +108,39 @@ def fim_examples(
         documents: rows of ids, cut between ids. With `encode`, strings, cut between characters, within a
             word too; then each part is encoded on its own, and a document that stays as it is, as a whole.
         ids: the special tokens.
-        seed: of the draws. Those of document i depend on `seed` and i alone.
+        seed: draws what is rearranged, and how. The draws of document i depend on the seed and on i alone.
         rate: the share of documents that are rearranged; 0.5 in the paper's main models.
         spm_rate: the share of these that are SPM, the others being PSM; 0.5 there.
         encode: text to ids: `Vocabulary.encode` for a vocabulary of characters.
 
     Returns:
-        Causal examples (`prefix_len` is 0): B documents of T columns, every token a label.
+        Causal examples (`prefix_len` is 0): B documents of T columns. Every token but the first is a label.
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range; a document is empty or holds a
             special id, or `encode` returns one.
     """
-    check_kind_of_ids(ids, FimIds)
-    check_encode(encode)
+    check_kind("ids", ids, FimIds)
+    check_function("encode", encode)
     if encode is None:
-        check_id_rows("documents", documents, ids.names())
+        check_rows(documents, special=ids.names(), name="documents")
     else:
         check_texts("documents", documents)
-    check_share("rate", rate)
-    check_share("spm_rate", spm_rate)
+    check_share("rate", rate, none=True, whole=True)
+    check_share("spm_rate", spm_rate, none=True, whole=True)
     check_int("seed", seed, minimum=0)
 
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
     rows = []
     for i, document in enumerate(documents):
-        generator = row_generator(seed, i)
-        if chance(rate, generator):
-            row = _rearrange(document, ids, spm_rate, to_ids, generator)
-        else:
-            row = to_ids(document)
+        draws = row_draws(seed, i)
+        row = _rearrange(document, ids, spm_rate, to_ids, draws) if chance(rate, draws) else to_ids(document)
         rows.append([*row, ids.end])
-    return causal_examples(rows, ids.pad)
+    return examples_of_rows(rows, [0] * len(rows), ids.pad)
 
 
-def fim_contexts(
-    contexts: Sequence[Sequence[int]],
+def fill_in_contexts(
+    rows: Sequence[Sequence[int]],
     ids: FimIds,
     *,
     seed: int,
@@ -156,7 +149,7 @@ def fim_contexts(
     encode: Callable[[str], list[int]] | None = None,
     decode: Callable[[list[int]], str] | None = None,
 ) -> Examples:
-    """Rearrange the documents within each context, after long texts have been chunked to its length.
+    """Return an example of each context, a chunk of a long text, whose documents are rearranged within it.
 
     Rearranged before chunking, a document could lose its whole prefix or suffix to another context. Here
     each context is split at the end tokens, each document in it rearranged with a probability of `rate`,
@@ -164,49 +157,48 @@ def fim_contexts(
     (StarCoder's loader drops the end of one, and may rearrange an empty last one).
 
     Args:
-        contexts: rows of ids, documents with an end after each, the last of which may be missing.
+        rows: contexts, as lists of ids: documents with an end after each, the last of which may be missing.
         ids: the special tokens.
-        seed: of the draws. Those of context i depend on `seed` and i alone.
+        seed: draws what is rearranged, and how. The draws of row i depend on the seed and on i alone.
         rate: the share of documents that are rearranged.
         spm_rate: the share of these that are SPM.
         encode: text to ids, to cut between characters; when left out, documents are cut between ids.
         decode: ids to text, with `encode`.
 
     Returns:
-        Causal examples, as `fim_examples`, each at most as long as its context was.
+        Causal examples, as `fill_in_the_middle`, each at most as long as its row was.
 
     Raises:
-        TypeError, ValueError: an argument has the wrong kind or range; a context is empty or holds a special
+        TypeError, ValueError: an argument has the wrong kind or range; a row is empty or holds a special
             id other than the end; only one of `encode` and `decode` is given.
     """
-    check_kind_of_ids(ids, FimIds)
+    check_kind("ids", ids, FimIds)
     check_tokeniser(encode, decode)
-    names = ids.names()
-    check_id_rows("contexts", contexts, {id_: name for id_, name in names.items() if id_ != ids.end})
-    check_share("rate", rate)
-    check_share("spm_rate", spm_rate)
+    check_rows(rows, special=ids.names(but=ids.end))
+    check_share("rate", rate, none=True, whole=True)
+    check_share("spm_rate", spm_rate, none=True, whole=True)
     check_int("seed", seed, minimum=0)
 
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
-    rows = []
-    for i, context in enumerate(contexts):
-        generator = row_generator(seed, i)
-        row: list[int] = []
-        for document in documents_of(context, ids.end):
+    made = []
+    for i, row in enumerate(rows):
+        draws = row_draws(seed, i)
+        changed: list[int] = []
+        for document in documents_of(row, ids.end):
             end = [token for token in document if token == ids.end]
             text = document[: len(document) - len(end)]
-            if text and chance(rate, generator):
-                text = _rearrange(_text_of(text, decode), ids, spm_rate, to_ids, generator)
-            row += [*text, *end]
-        rows.append(row[: len(context)])
-    return causal_examples(rows, ids.pad)
+            if text and chance(rate, draws):
+                text = _rearrange(_text_of(text, decode), ids, spm_rate, to_ids, draws)
+            changed += [*text, *end]
+        made.append(changed[: len(row)])
+    return examples_of_rows(made, [0] * len(made), ids.pad)
 
 
 def _rearrange(
-    document: str | Sequence[int], ids: FimIds, spm_rate: float, to_ids: ToIds, generator: torch.Generator
+    document: str | Sequence[int], ids: FimIds, spm_rate: float, to_ids: ToIds, draws: np.random.Generator
 ) -> list[int]:
-    start, stop = sorted(draw_int(0, len(document), generator) for _ in range(2))
-    spm = chance(spm_rate, generator)
+    start, stop = sorted(draw_int(0, len(document), draws) for _ in range(2))
+    spm = chance(spm_rate, draws)
     prefix, middle, suffix = document[:start], document[start:stop], document[stop:]
     return _arrange(to_ids(prefix), to_ids(middle), to_ids(suffix), ids, spm)
 
@@ -214,7 +206,7 @@ def _rearrange(
 def _checked(encode: Callable[[str], list[int]], ids: FimIds) -> ToIds:
     def to_ids(part: str) -> list[int]:
         encoded = encode(part)
-        check_id_row("encode(...)", encoded, ids.names())
+        check_row("encode(...)", encoded, special=ids.names())
         return list(encoded)
 
     return to_ids

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from prefixlm_teach.arguments import check_int, check_probability
+from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_mask_fits, check_model_input
 from prefixlm_teach.masks import create_prefix_lm_mask
@@ -29,7 +29,7 @@ class Block(nn.Module):
     def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
         super().__init__()
         check_heads(d_model, n_heads)
-        check_probability("dropout", dropout)
+        check_share("dropout", dropout, none=True)
         self.attn_norm = nn.LayerNorm(d_model)
         self.attn = PrefixLMAttention(d_model, n_heads)
         self.ff_norm = nn.LayerNorm(d_model)
@@ -79,7 +79,7 @@ class TinyPrefixLM(nn.Module):
         check_heads(d_model, n_heads)
         check_int("n_layers", n_layers, minimum=1)
         check_int("max_len", max_len, minimum=1)
-        check_probability("dropout", dropout)
+        check_share("dropout", dropout, none=True)
         self.vocab_size = vocab_size
         self.max_len = max_len
         self.token_emb = nn.Embedding(vocab_size, d_model)

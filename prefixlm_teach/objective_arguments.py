@@ -10,53 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int, check_prefix_len, kind_of
-
-LARGEST = 2**63 - 1  # of an int64
-
-
-def check_vocab_size(vocab_size: Any) -> None:
-    """Raise unless `vocab_size` is a whole number of at least 1 whose ids fit into an int64."""
-    check_int("vocab_size", vocab_size, minimum=1)
-    if vocab_size > LARGEST:
-        raise ValueError(f"vocab_size {vocab_size} has ids that no int64 can hold")
-
-
-def check_pad_id(pad_id: Any) -> None:
-    """Raise unless `pad_id` is an id, which need not be known to a vocabulary."""
-    check_int("pad_id", pad_id, minimum=0)
-    if pad_id > LARGEST:
-        raise ValueError(f"pad_id {pad_id} is more than an int64 can hold")
-
-
-def check_rows(rows: Any, vocab_size: int | None = None, shortest: int = 1) -> None:
-    """Raise unless `rows` is a list of lists of ids, each of at least `shortest`, below `vocab_size`."""
-    if isinstance(rows, Tensor):
-        raise TypeError("rows must be a list of lists of ids, not a tensor: use rows.tolist()")
-    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
-        raise TypeError(f"rows must be a list of lists of ids, not {kind_of(rows)}")
-    if not rows:
-        raise ValueError("rows is empty: there is no text")
-    for i, row in enumerate(rows):
-        if not isinstance(row, Sequence) or isinstance(row, str | bytes):
-            raise TypeError(f"rows[{i}] must be a list of ids, not {kind_of(row)}")
-        if len(row) < shortest:
-            raise ValueError(f"rows[{i}] has {len(row)} tokens, but this needs at least {shortest}")
-        if set(map(type, row)) != {int}:  # quick; only what is unusual is looked at one by one
-            for t, id_ in enumerate(row):
-                check_int(f"rows[{i}][{t}]", id_, minimum=0)
-        if min(row) < 0:
-            raise ValueError(f"rows[{i}] holds the id {min(row)}, but ids begin at 0")
-        last = LARGEST if vocab_size is None else vocab_size - 1
-        if max(row) > last:
-            raise ValueError(f"rows[{i}] holds the id {max(row)}, but ids go from 0 to {last}")
-
-
-def check_id(name: str, value: Any, vocab_size: int) -> None:
-    """Raise unless `value` is an id of the vocabulary."""
-    check_int(name, value, minimum=0)
-    if value >= vocab_size:
-        raise ValueError(f"{name} is {value}, but ids go from 0 to {vocab_size - 1}")
+from prefixlm_teach.arguments import check_int, check_prefix_len, check_share, kind_of
+from prefixlm_teach.row_arguments import check_kind, check_list, check_own_ids
 
 
 def check_special_ids(special_ids: Any, rows: Sequence[Sequence[int]]) -> None:
@@ -70,26 +25,12 @@ def check_special_ids(special_ids: Any, rows: Sequence[Sequence[int]]) -> None:
             raise ValueError(f"rows[{i}] holds nothing but special_ids: there is no token to ask for")
 
 
-def check_share(name: str, value: Any) -> None:
-    """Raise unless `value` is a number between 0 and 1, neither of them included."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {kind_of(value)}")
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be above 0 and below 1, not {value}")
-
-
 def check_mean_span(mean_span: Any) -> None:
     """Raise unless `mean_span` is a finite number of tokens, at least 1."""
     if isinstance(mean_span, bool) or not isinstance(mean_span, int | float):
         raise TypeError(f"mean_span must be a number, not {kind_of(mean_span)}")
     if not 1 <= mean_span < math.inf:
         raise ValueError(f"mean_span must be at least 1 token, not {mean_span}")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless `value` is True or False."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {kind_of(value)}")
 
 
 def check_room_between(length: int, noise: int, spans: int) -> None:
@@ -160,13 +101,9 @@ def check_denoiser(mode: Any, rate: Any, mean_span: Any, modes: Collection[str])
 
 def check_denoisers(denoisers: Any, kind: type) -> None:
     """Raise unless `denoisers` is a sequence of denoisers, at least one."""
-    if not isinstance(denoisers, Sequence) or isinstance(denoisers, str):
-        raise TypeError(f"denoisers must be a list of denoisers, not {kind_of(denoisers)}")
-    if not denoisers:
-        raise ValueError("denoisers is empty: there is nothing to draw from")
+    check_list("denoisers", denoisers, "denoisers")
     for i, denoiser in enumerate(denoisers):
-        if not isinstance(denoiser, kind):
-            raise TypeError(f"denoisers[{i}] must be a Denoiser, not {kind_of(denoiser)}")
+        check_kind(f"denoisers[{i}]", denoiser, kind)
 
 
 def check_mode_ids(mode_ids: Any, modes: Collection[str], vocab_size: int) -> None:
@@ -175,33 +112,19 @@ def check_mode_ids(mode_ids: Any, modes: Collection[str], vocab_size: int) -> No
         return
     if not isinstance(mode_ids, Mapping):
         raise TypeError(f"mode_ids must be a dict from mode to id, not {kind_of(mode_ids)}")
-    found: dict[int, str] = {}
     for mode in sorted(modes):
         if mode not in mode_ids:
             raise ValueError(f"mode_ids lacks the mode {mode!r}: give each an id, or pass None for no modes")
-        check_id(f"mode_ids[{mode!r}]", mode_ids[mode], vocab_size)
-        if mode_ids[mode] in found:
-            both = f"both {found[mode_ids[mode]]!r} and {mode!r}"
-            raise ValueError(f"mode_ids has the id {mode_ids[mode]} for {both}: give each its own")
-        found[mode_ids[mode]] = mode
+    check_own_ids({f"mode_ids[{mode!r}]": mode_ids[mode] for mode in sorted(modes)}, vocab_size)
 
 
 def check_packing(lengths: Any, max_len: Any) -> None:
     """Raise unless each of the `lengths`, whole numbers of at least 1, fits into a row of `max_len`."""
     check_int("max_len", max_len, minimum=1)
-    if not isinstance(lengths, Sequence) or isinstance(lengths, str | bytes):
-        raise TypeError(f"lengths must be a list of whole numbers, not {kind_of(lengths)}")
-    if not lengths:
-        raise ValueError("lengths is empty: there is no document")
+    check_list("lengths", lengths, "whole numbers")
     for d, length in enumerate(lengths):
         check_int(f"lengths[{d}]", length, minimum=1)
         if operator.index(length) > max_len:
             raise ValueError(
                 f"lengths[{d}] is {length}, longer than max_len {max_len}: cut the text, or raise max_len"
             )
-
-
-def check_kind(name: str, value: Any, kind: type) -> None:
-    """Raise unless `value` is a `kind`."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {kind.__name__}, not {kind_of(value)}")

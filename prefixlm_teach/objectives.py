@@ -12,18 +12,12 @@ from collections.abc import Collection, Sequence
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples, pad_right, row_draws
-from prefixlm_teach.loss import IGNORE, prefix_lm_labels
-from prefixlm_teach.objective_arguments import (
-    check_id,
-    check_one_split,
-    check_pad_id,
-    check_rows,
-    check_share,
-    check_special_ids,
-    check_vocab_size,
-)
+from prefixlm_teach.arguments import check_int, check_share
+from prefixlm_teach.cover import cover
+from prefixlm_teach.examples import Examples, examples_of_rows
+from prefixlm_teach.objective_arguments import check_one_split, check_special_ids
+from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
+from prefixlm_teach.rows import draw_int, row_draws
 
 
 def causal_lm(rows: Sequence[Sequence[int]], *, pad_id: int = 0) -> Examples:
@@ -40,8 +34,8 @@ def causal_lm(rows: Sequence[Sequence[int]], *, pad_id: int = 0) -> Examples:
         TypeError, ValueError: an argument has the wrong kind or range, or a row is too short.
     """
     check_rows(rows, shortest=2)
-    check_pad_id(pad_id)
-    return prefix_lm(rows, prefix_len=0, pad_id=pad_id)
+    check_id("pad_id", pad_id)
+    return examples_of_rows(rows, [0] * len(rows), pad_id)
 
 
 def prefix_lm(
@@ -72,13 +66,13 @@ def prefix_lm(
     """
     check_rows(rows, shortest=2)
     check_one_split(prefix_len, seed, rows)
-    check_pad_id(pad_id)
-    tokens, valid = pad_right(rows, pad_id)
+    check_id("pad_id", pad_id)
+    p: list[int]
     if seed is None:
-        p = torch.as_tensor(prefix_len).long().expand(len(rows)).clone()
+        p = torch.as_tensor(prefix_len).expand(len(rows)).tolist()
     else:
-        p = torch.tensor([int(row_draws(seed, i).integers(1, len(row))) for i, row in enumerate(rows)])
-    return Examples(tokens, prefix_lm_labels(tokens, p, valid=valid), valid, p)
+        p = [draw_int(1, len(row) - 1, row_draws(seed, i)) for i, row in enumerate(rows)]
+    return examples_of_rows(rows, p, pad_id)
 
 
 def masked_lm(
@@ -120,16 +114,11 @@ def masked_lm(
     check_share("rate", rate)
     check_special_ids(special_ids, rows)
     check_id("pad_id", pad_id, vocab_size)
-    tokens, valid = pad_right(rows, pad_id)
-    labels = torch.full_like(tokens, IGNORE)
-    for i, row in enumerate(rows):
-        draws = row_draws(seed, i)
+    draws = [row_draws(seed, i) for i in range(len(rows))]
+    places = []
+    for row, own in zip(rows, draws, strict=True):
         usual = [t for t, id_ in enumerate(row) if id_ not in special_ids]
         count = max(round(len(row) * rate), 1)
-        places = torch.from_numpy(draws.permutation(usual)[:count])
-        labels[i, places] = tokens[i, places]
-        chance = torch.from_numpy(draws.random(len(places)))
-        any_ids = torch.from_numpy(draws.integers(vocab_size, size=len(places)))
-        uncovered = torch.where(chance < 0.9, any_ids, tokens[i, places])
-        tokens[i, places] = uncovered.masked_fill(chance < 0.8, mask_id)
+        places.append(own.permutation(usual)[:count].tolist())
+    tokens, labels, valid = cover(rows, places, draws, mask_id=mask_id, vocab_size=vocab_size, pad_id=pad_id)
     return Examples(tokens, labels, valid, valid.sum(-1), cloze=True)

@@ -16,7 +16,8 @@ import torch
 from prefixlm_teach.examples import Examples
 from prefixlm_teach.loss import IGNORE
 from prefixlm_teach.masks import create_prefix_lm_mask
-from prefixlm_teach.objective_arguments import check_kind, check_packing, check_pad_id
+from prefixlm_teach.objective_arguments import check_packing
+from prefixlm_teach.row_arguments import check_id, check_kind
 
 
 def pack(examples: Examples, max_len: int, *, pad_id: int = 0) -> Examples:
@@ -40,7 +41,7 @@ def pack(examples: Examples, max_len: int, *, pad_id: int = 0) -> Examples:
         TypeError, ValueError: an argument has the wrong kind or range, or a document is longer than a row.
     """
     check_kind("examples", examples, Examples)
-    check_pad_id(pad_id)
+    check_id("pad_id", pad_id)
     lengths: list[int] = examples.valid.sum(-1).tolist()
     check_packing(lengths, max_len)
     B, T = examples.tokens.shape

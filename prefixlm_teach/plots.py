@@ -19,20 +19,18 @@ from prefixlm_teach.drawing import (
     CROSSED,
     KEY,
     NO_WEIGHT,
-    TALL,
     Labels,
     draw_cells,
     draw_color_bar,
     draw_head,
     draw_legend,
     draw_lines,
-    draw_strip,
     draw_weights,
     kinds_of,
     lay_out,
     side_of,
-    strip_places,
 )
+from prefixlm_teach.drawing_strip import TALL, draw_strip, strip_places
 from prefixlm_teach.picture_arguments import (
     check_losses,
     check_masks,

@@ -10,6 +10,8 @@ from typing import Any
 from prefixlm_teach.arguments import kind_of
 from prefixlm_teach.word_arguments import check_known
 
+LARGEST = 1e100  # beyond it a square is no float any more
+
 
 def check_folder(results: Path) -> None:
     """Raise unless the folder of the results is there."""
@@ -29,15 +31,17 @@ def check_experiment(experiment: Any, known: Sequence[str]) -> None:
 def check_values(name: str, values: Any, least: int = 1) -> None:
     """Raise unless `values`, known as `name`, is a sequence of finite numbers, `least` of them or more."""
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise TypeError(f"{name} must be a list of numbers, one per run, not {kind_of(values)}")
+        fix = f": use {name}.tolist()" if hasattr(values, "tolist") else ""
+        raise TypeError(f"{name} must be a list of numbers, one per run, not {kind_of(values)}{fix}")
     if len(values) < least:
         why = "a spread needs two" if least > 1 else "there is nothing to show"
         raise ValueError(f"{name} has {len(values)} numbers: {why}")
     for i, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{name}[{i}] must be a number, not {kind_of(value)}")
-        if not math.isfinite(value):
-            raise ValueError(f"{name}[{i}] is {value}: it has no place among the others")
+            fix = ": use float(...)" if hasattr(value, "__float__") else ""
+            raise TypeError(f"{name}[{i}] must be a number, not {kind_of(value)}{fix}")
+        if abs(value) > LARGEST or math.isnan(value):
+            raise ValueError(f"{name}[{i}] is {_short(value)}: it has no place among the others")
 
 
 def check_groups(groups: Any) -> None:
@@ -65,3 +69,8 @@ def check_label(label: Any) -> None:
         raise TypeError(f"label must be a string, not {kind_of(label)}")
     if not label.strip():
         raise ValueError("label is empty: a scale needs its unit")
+
+
+def _short(value: float) -> str:
+    """A number in a message; one with hundreds of digits is not written out."""
+    return f"{value:g}" if isinstance(value, float) else "a whole number of over 100 digits"

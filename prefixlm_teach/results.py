@@ -50,7 +50,13 @@ class Difference(NamedTuple):
         return abs(self.mean) > 2 * self.error
 
     def __str__(self) -> str:
-        return f"{self.mean:+.1f} ± {self.error:.1f}, {'clear' if self.clear else 'not clear'}"
+        digits = decimals(self.error or abs(self.mean))
+        return f"{self.mean:+.{digits}f} ± {self.error:.{digits}f}, {'clear' if self.clear else 'not clear'}"
+
+
+def decimals(scale: float) -> int:
+    """Return how many decimals show two digits of a number of this size, one at least."""
+    return max(1, 1 - math.floor(math.log10(scale))) if scale else 1
 
 
 def compare(first: Sequence[float], second: Sequence[float]) -> Difference:

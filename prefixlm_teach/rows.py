@@ -1,34 +1,32 @@
-"""Rows of ids: the random numbers of each, the documents in it, and how it is read from left to right."""
+"""Rows of ids: the random draws of each, the documents in it, and how rows of all lengths become a tensor."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from torch import Tensor
 
-from prefixlm_teach.examples import Examples, pad_right
-from prefixlm_teach.loss import IGNORE
+from prefixlm_teach.row_arguments import check_id, check_rows
 
 
-def row_generator(seed: int, row: int) -> torch.Generator:
-    """Return the random numbers of one row: they depend on `seed` and `row`, on no other row.
+def row_draws(seed: int, row: int) -> np.random.Generator:
+    """Return the random draws of one row, which depend on the seed and on its number, not on other rows.
 
-    A row so keeps its draws when others are added, removed or made longer. Seeds that lie side by side must
-    not give rows that are alike, as `seed + row` would: hence the hash.
+    A row so keeps its draws when others are added, removed or made longer.
     """
-    digest = hashlib.sha256(f"{seed} {row}".encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big"))
+    return np.random.default_rng([seed, row])
 
 
-def chance(rate: float, generator: torch.Generator) -> bool:
+def chance(rate: float, draws: np.random.Generator) -> bool:
     """Return True with a probability of `rate`: never for 0, always for 1."""
-    return torch.rand((), generator=generator, dtype=torch.float64).item() < rate
+    return bool(draws.random() < rate)
 
 
-def draw_int(low: int, high: int, generator: torch.Generator) -> int:
+def draw_int(low: int, high: int, draws: np.random.Generator) -> int:
     """Return a whole number from `low` to `high`, both included, each as likely."""
-    return int(torch.randint(low, high + 1, (), generator=generator))
+    return int(draws.integers(low, high, endpoint=True))
 
 
 def documents_of(row: Sequence[int], end: int) -> list[list[int]]:
@@ -41,8 +39,14 @@ def documents_of(row: Sequence[int], end: int) -> list[list[int]]:
     return documents if documents[-1] else documents[:-1]
 
 
-def causal_examples(rows: Sequence[Sequence[int]], pad_id: int) -> Examples:
-    """Return rows as examples that are read from left to right, every token of them a label."""
-    tokens, valid = pad_right(rows, pad_id)
-    labels = tokens.masked_fill(~valid, IGNORE)
-    return Examples(tokens, labels, valid, prefix_len=torch.zeros(len(rows), dtype=torch.int64))
+def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    """Return rows of ids as (B, T) int64 tokens, padded on the right, and which are real: (B, T) booleans."""
+    check_rows(rows)
+    check_id("pad_id", pad_id)
+    longest = max(len(row) for row in rows)
+    tokens = torch.full((len(rows), longest), pad_id)
+    valid = torch.zeros(len(rows), longest, dtype=torch.bool)
+    for i, row in enumerate(rows):
+        tokens[i, : len(row)] = torch.tensor(row)
+        valid[i, : len(row)] = True
+    return tokens, valid

@@ -68,3 +68,11 @@ def check_watch(watch: Any) -> None:
     """Raise unless `watch` is None or can be called with the losses."""
     if watch is not None and not callable(watch):
         raise TypeError(f"watch must be called with the list of losses, not {kind_of(watch)}")
+
+
+def check_finite_loss(loss: float, step: int) -> None:
+    """Raise if training has left the numbers: from here on every weight would be NaN."""
+    if not math.isfinite(loss):
+        raise ValueError(
+            f"the loss of step {step} is {loss}: use a smaller lr, and train in float32 rather than float16"
+        )

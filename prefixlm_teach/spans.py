@@ -12,18 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples, examples_of_pairs, row_draws
+from prefixlm_teach.arguments import check_flag, check_int, check_share
+from prefixlm_teach.examples import Examples, examples_of_pairs
 from prefixlm_teach.objective_arguments import (
-    check_flag,
-    check_id,
     check_mean_span,
     check_room_between,
-    check_rows,
     check_sentinels,
-    check_share,
-    check_vocab_size,
 )
+from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
+from prefixlm_teach.rows import draw_int, row_draws
 
 Pair = tuple[list[int], list[int]]  # prefix and target
 
@@ -165,7 +162,7 @@ def noise_mask(
     lengths[0::2] = random_composition(length - noise, spans, draws)  # clean
     lengths[1::2] = random_composition(noise, spans, draws)
     mask = np.repeat(np.arange(2 * spans) % 2 == 1, lengths)
-    return np.roll(mask, int(draws.integers(length))) if wrap else mask
+    return np.roll(mask, draw_int(0, length - 1, draws)) if wrap else mask
 
 
 def random_composition(total: int, parts: int, draws: np.random.Generator) -> NDArray[np.int64]:

@@ -1,10 +1,13 @@
-"""Special tokens: the ids of an objective's own tokens, all different, which no text may hold."""
+"""Special tokens: the ids of an objective's own tokens, all different, which no text may hold.
+
+An objective with one or two of them takes each as an argument; one with four or more takes them together.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from prefixlm_teach.infill_arguments import check_special_ids
+from prefixlm_teach.row_arguments import check_own_ids
 
 
 @dataclass(frozen=True)
@@ -16,11 +19,11 @@ class SpecialIds:
     """
 
     def __post_init__(self) -> None:
-        check_special_ids(self._by_name())
+        check_own_ids(self._by_name())
 
-    def names(self) -> dict[int, str]:
-        """Return what each id is the id of, in the words of a message."""
-        return {id_: f"ids.{name}" for name, id_ in self._by_name().items()}
+    def names(self, but: int | None = None) -> dict[int, str]:
+        """Return what each id, `but` one, is the id of, in the words of a message."""
+        return {id_: f"ids.{name}" for name, id_ in self._by_name().items() if id_ != but}
 
     def _by_name(self) -> dict[str, int]:
         named: dict[str, int] = {}

@@ -29,6 +29,7 @@ from prefixlm_teach.pictures import (
     write,
 )
 from prefixlm_teach.result_arguments import check_groups, check_label
+from prefixlm_teach.results import decimals
 
 ROW, GAP, TRACK = 24, 14, 330
 MARKS = (
@@ -58,6 +59,7 @@ def plot_spread(groups: Groups, *, label: str) -> Picture:
     check_label(label)
     values = list(chain.from_iterable(chain.from_iterable(each.values() for each in groups.values())))
     low, *_, high = ticks = _ticks([*values, *_band_ends(groups)])
+    digits = decimals(ticks[1] - ticks[0])
     kinds = list(dict.fromkeys(chain.from_iterable(groups.values())))
     first = 1.12 * max(width_of(name, 13) for name in groups) + 16  # bold letters are wider
     left = first + max(width_of(name, 13) for name in kinds) + 18
@@ -79,10 +81,10 @@ def plot_spread(groups: Groups, *, label: str) -> Picture:
                 write(axes, first, y + ROW / 2, name, 13, ha="left")
                 places = [left + _place(value, low, high) for value in found]
                 _draw_series(axes, places, y, MARKS[kinds.index(name) % len(MARKS)])
-                write(axes, left + TRACK + 14, y + ROW / 2, f"{mean(found):.1f}", 12, ha="left")
+                write(axes, left + TRACK + 14, y + ROW / 2, f"{mean(found):.{digits}f}", 12, ha="left")
                 y += ROW
             y += GAP
-        return finish(figure, caption_spread(groups, label))
+        return finish(figure, caption_spread(groups, label, digits))
 
 
 def _draw_series(axes: Axes, places: Sequence[float], y: float, mark: tuple[str, str, str]) -> None:
@@ -114,13 +116,12 @@ def _place(value: float, low: float, high: float) -> float:
     return TRACK * (value - low) / (high - low)
 
 
-def caption_spread(groups: Groups, label: str) -> str:
-    """Say of each series how many runs it has, their mean and their range."""
+def caption_spread(groups: Groups, label: str, digits: int) -> str:
+    """Say of each series how many runs it has, their mean and their range, to so many decimals."""
     said = []
     for group, each in groups.items():
         for name, found in each.items():
-            runs = (
-                "1 run" if len(found) == 1 else f"{len(found)} runs from {min(found):.1f} to {max(found):.1f}"
-            )
-            said.append(f"{group}, {name}: mean {mean(found):.1f}, {runs}")
+            lowest, highest, middle = (f"{f(found):.{digits}f}" for f in (min, max, mean))
+            runs = "1 run" if len(found) == 1 else f"{len(found)} runs from {lowest} to {highest}"
+            said.append(f"{group}, {name}: mean {middle}, {runs}")
     return f"{label}. {'; '.join(said)}."

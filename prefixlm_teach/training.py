@@ -12,9 +12,8 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
 from tqdm import tqdm
 
-from prefixlm_teach.arguments import check_finite_loss
 from prefixlm_teach.data import Batch
-from prefixlm_teach.run_arguments import check_enough, check_training, check_watch
+from prefixlm_teach.run_arguments import check_enough, check_finite_loss, check_training, check_watch
 from prefixlm_teach.runs import load_run, save_run
 from prefixlm_teach.updates import update
 

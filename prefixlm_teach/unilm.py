@@ -15,21 +15,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int
-from prefixlm_teach.examples import Examples, pad_right
+from prefixlm_teach.arguments import check_int, check_share
+from prefixlm_teach.cover import cover
+from prefixlm_teach.examples import Examples
 from prefixlm_teach.infill_arguments import (
-    check_cover_rate,
-    check_kind_of_ids,
     check_kinds,
     check_segments,
-    check_vocab_size,
 )
-from prefixlm_teach.loss import IGNORE
 from prefixlm_teach.masks import causal_mask, create_prefix_lm_mask
-from prefixlm_teach.rows import chance, draw_int, row_generator
+from prefixlm_teach.row_arguments import check_kind, check_vocab_size
+from prefixlm_teach.rows import chance, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
 Kind = Literal["bidirectional", "sequence-to-sequence", "left-to-right", "right-to-left"]
@@ -68,17 +67,17 @@ def right_to_left_mask(seq_len: int, *, valid: Tensor | None = None) -> Tensor:
 
 
 def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
-    """Draw the objective of each example of a batch, as in pre-training (section 2.4).
+    """Return a kind for each example of a batch, drawn as in pre-training (section 2.4).
 
     One third is bidirectional, one third sequence-to-sequence, one sixth each left-to-right and
     right-to-left.
 
     Args:
         examples: B, how many.
-        seed: of the draws. That of example i depends on `seed` and i alone.
+        seed: draws the kinds. That of example i depends on the seed and on i alone.
 
     Returns:
-        B names, for `unilm_examples`.
+        B names, for `unilm_cloze`.
 
     Raises:
         TypeError, ValueError: a number is not whole or too small.
@@ -86,10 +85,10 @@ def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
     check_int("examples", examples, minimum=1)
     check_int("seed", seed, minimum=0)
     sixths: list[Kind] = [*KINDS[:2], *KINDS]  # the first two have two sixths each
-    return [sixths[draw_int(0, 5, row_generator(seed, i))] for i in range(examples)]
+    return [sixths[draw_int(0, 5, row_draws(seed, i))] for i in range(examples)]
 
 
-def unilm_examples(
+def unilm_cloze(
     pairs: Sequence[Pair],
     kinds: Sequence[Kind],
     ids: UniLMIds,
@@ -98,7 +97,7 @@ def unilm_examples(
     seed: int,
     rate: float = 0.15,
 ) -> Examples:
-    """Cover some tokens of each pair of segments, to be guessed under the mask of its kind.
+    """Return examples that cover some tokens of two segments, and ask for them under the mask of their kind.
 
     A bidirectional or sequence-to-sequence row is `[SOS] first [EOS] second [EOS]`, and what a
     sequence-to-sequence model sees from both sides ends with the first [EOS]. The others read one segment:
@@ -112,7 +111,7 @@ def unilm_examples(
         kinds: the objective of each example, as `draw_unilm_kinds` draws them.
         ids: the special tokens.
         vocab_size: V; a random token is any id from 0 to V - 1, a special one too.
-        seed: of the draws. Those of example i depend on `seed` and i alone.
+        seed: draws places and covers. The draws of example i depend on the seed and on i alone.
         rate: the share of tokens that is covered; 0.15 in the paper.
 
     Returns:
@@ -122,12 +121,12 @@ def unilm_examples(
         TypeError, ValueError: an argument has the wrong kind, range or length; a segment is empty or holds a
             special id or one beyond the vocabulary.
     """
-    check_kind_of_ids(ids, UniLMIds)
+    check_kind("ids", ids, UniLMIds)
     check_vocab_size(vocab_size, ids.names())
     check_segments(pairs, ids.names(), vocab_size)
     check_kinds(kinds, KINDS, len(pairs))
     check_int("seed", seed, minimum=0)
-    check_cover_rate(rate)
+    check_share("rate", rate, whole=True)
 
     rows, prefix_len = [], []
     for (first, second), kind in zip(pairs, kinds, strict=True):
@@ -137,14 +136,14 @@ def unilm_examples(
         rows.append(row)
         prefix_len.append({"bidirectional": len(row), "sequence-to-sequence": len(first) + 2}.get(kind, 0))
     special = ids.names()
-    places = [[t for t, token in enumerate(row) if token not in special] for row in rows]
-    return _cloze(rows, places, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.2)
+    may_cover = [[t for t, token in enumerate(row) if token not in special] for row in rows]
+    return _cloze(rows, may_cover, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.2)
 
 
-def unilm_finetuning_examples(
+def unilm_finetuning(
     pairs: Sequence[Pair], ids: UniLMIds, *, vocab_size: int, seed: int, rate: float = 0.7
 ) -> Examples:
-    """Cover some tokens of each target, to be guessed under the sequence-to-sequence mask (section 2.5).
+    """Return examples that cover some tokens of a target, under the sequence-to-sequence mask (section 2.5).
 
     The model is not asked for the next token, as a causal model is: it fills in covered tokens of a target
     whose others it sees, to their left. The [EOS] after the target can be covered too, so that the model
@@ -154,32 +153,32 @@ def unilm_finetuning_examples(
     Args:
         pairs: source and target of each example, rows of ids.
         ids: the special tokens.
-        vocab_size: V, as in `unilm_examples`.
-        seed: of the draws. Those of example i depend on `seed` and i alone.
+        vocab_size: V, as in `unilm_cloze`.
+        seed: draws places and covers. The draws of example i depend on the seed and on i alone.
         rate: the share of the target that is covered; 0.7 in the paper's summaries.
 
     Returns:
         A cloze with a (B, 1, T, T) mask: each label is predicted in its own row.
 
     Raises:
-        TypeError, ValueError: as `unilm_examples`.
+        TypeError, ValueError: as `unilm_cloze`.
     """
-    check_kind_of_ids(ids, UniLMIds)
+    check_kind("ids", ids, UniLMIds)
     check_vocab_size(vocab_size, ids.names())
     check_segments(pairs, ids.names(), vocab_size)
     check_int("seed", seed, minimum=0)
-    check_cover_rate(rate)
+    check_share("rate", rate, whole=True)
 
     rows = [[ids.start, *source, ids.end, *target, ids.end] for source, target in pairs]
     prefix_len = [len(source) + 2 for source, _ in pairs]
-    places = [list(range(p, len(row))) for p, row in zip(prefix_len, rows, strict=True)]
+    may_cover = [list(range(p, len(row))) for p, row in zip(prefix_len, rows, strict=True)]
     kinds: list[Kind] = ["sequence-to-sequence"] * len(pairs)
-    return _cloze(rows, places, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.0)
+    return _cloze(rows, may_cover, prefix_len, kinds, ids, vocab_size, seed, rate, n_gram_rate=0.0)
 
 
 def _cloze(
     rows: list[list[int]],
-    places: list[list[int]],
+    may_cover: list[list[int]],
     prefix_len: list[int],
     kinds: Sequence[Kind],
     ids: UniLMIds,
@@ -188,39 +187,32 @@ def _cloze(
     rate: float,
     n_gram_rate: float,
 ) -> Examples:
-    tokens, valid = pad_right(rows, ids.pad)
-    labels = torch.full_like(tokens, IGNORE)
-    for i, (row, may) in enumerate(zip(rows, places, strict=True)):
-        generator = row_generator(seed, i)
+    draws = [row_draws(seed, i) for i in range(len(rows))]
+    places = []
+    for row, may, own in zip(rows, may_cover, draws, strict=True):
         words = sum(row[t] != ids.end for t in may)
-        for t in choose_places(may, max(1, round(words * rate)), n_gram_rate, generator):
-            labels[i, t] = row[t]
-            tokens[i, t] = _cover(row[t], ids.mask, vocab_size, generator)
+        places.append(choose_places(may, max(1, round(words * rate)), n_gram_rate, own))
+    tokens, labels, valid = cover(
+        rows, places, draws, mask_id=ids.mask, vocab_size=vocab_size, pad_id=ids.pad
+    )
     mask = create_prefix_lm_mask(tokens.size(1), torch.tensor(prefix_len), valid=valid)
     backwards = torch.tensor([kind == "right-to-left" for kind in kinds])[:, None, None, None]
     mask = torch.where(backwards, right_to_left_mask(tokens.size(1), valid=valid), mask)
     return Examples(tokens, labels, valid, mask=mask, cloze=True)
 
 
-def choose_places(may: list[int], n: int, n_gram_rate: float, generator: torch.Generator) -> list[int]:
+def choose_places(may: list[int], n: int, n_gram_rate: float, draws: np.random.Generator) -> list[int]:
     """Return n of the places that may be covered, chosen one by one or some in a row."""
     chosen: set[int] = set()
-    for k in torch.randperm(len(may), generator=generator).tolist():
+    for place in draws.permutation(may).tolist():
         if len(chosen) >= n:
             break
-        if may[k] in chosen:
+        if place in chosen:
             continue
-        length = draw_int(2, 3, generator) if chance(n_gram_rate, generator) else 1
-        for t in range(may[k], may[k] + length):
+        length = draw_int(2, 3, draws) if chance(n_gram_rate, draws) else 1
+        for t in range(place, place + length):
             if t not in may:
                 break  # an n-gram ends where its segment does
             chosen.add(t)
-    kept = sorted(chosen)
-    return [kept[k] for k in torch.randperm(len(kept), generator=generator)[:n].tolist()]
-
-
-def _cover(token: int, mask_id: int, vocab_size: int, generator: torch.Generator) -> int:
-    share = torch.rand((), generator=generator, dtype=torch.float64).item()
-    if share < 0.8:
-        return mask_id
-    return draw_int(0, vocab_size - 1, generator) if share < 0.9 else token
+    kept: list[int] = draws.permutation(sorted(chosen))[:n].tolist()
+    return kept

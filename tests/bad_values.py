@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 
 from prefixlm_teach import create_prefix_lm_mask, to_additive
 
@@ -24,6 +25,18 @@ class Wrong:
     kind: str
     value: Any
     says: str
+
+
+class Watch(TorchFunctionMode):
+    """Remembers the names of the torch functions that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: set[str] = set()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.called.add(func.__name__)
+        return func(*args, **(kwargs or {}))
 
 
 def count(minimum: int) -> list[Wrong]:

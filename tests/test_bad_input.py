@@ -94,11 +94,11 @@ from bad_values import (
     Q,
     T,
     V,
+    Watch,
     Wrong,
     X,
     count,
 )
-from torch.overrides import TorchFunctionMode
 
 import prefixlm_teach
 from prefixlm_teach import (
@@ -155,19 +155,6 @@ LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
 WORK = {"softmax", "matmul", "linear", "embedding", "layer_norm", "scaled_dot_product_attention"} | {
     *("cross_entropy", "tril_", "masked_fill", "arange", "full", "randperm", "normal_", "uniform_", "cat")
 }
-
-
-class Watch(TorchFunctionMode):
-    """Remembers the names of the torch functions that are called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.called: set[str] = set()
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.called.add(func.__name__)
-        return func(*args, **(kwargs or {}))
-
 
 BATCH = Batch(TOKENS, torch.tensor([2, 2]), torch.ones_like(TOKENS, dtype=torch.bool))
 

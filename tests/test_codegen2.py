@@ -13,17 +13,18 @@ from bad_values import Wrong, count
 from hypothesis import given
 from hypothesis import strategies as st
 from objectives import (
-    SHARE,
     assert_a_model_can_learn_from,
+    assert_all_but_the_first_are_labels,
     assert_refused,
     chi_square,
     id_rows,
     real_rows,
     refusals,
     seen_by_a_model,
+    wrong_shares,
 )
 
-from prefixlm_teach import CodeGen2Ids, codegen2_examples, infill_prompt
+from prefixlm_teach import CodeGen2Ids, codegen2_mixture, codegen2_prompt
 
 MASKS = tuple(range(30, 50))
 SEP, EOM, END, PAD = 20, 21, 22, 23
@@ -76,13 +77,13 @@ def restored(row: list[int]) -> list[int]:
 
 
 def moved(documents: list[list[int]], **how: Any) -> list[list[int]]:
-    options: dict[str, Any] = {"seed": 0, "mask_ratio": (0.2, 0.6), "span_lens": (1, 4), "corrupt_share": 1.0}
-    return real_rows(codegen2_examples(documents, IDS, **(options | how)))
+    options: dict[str, Any] = {"seed": 0, "mask_ratio": (0.2, 0.6), "span_lens": (1, 4), "rate": 1.0}
+    return real_rows(codegen2_mixture(documents, IDS, **(options | how)))
 
 
 def test_the_prompt_is_the_model_cards() -> None:
-    assert infill_prompt([1, 2], [3], IDS) == [1, 2, MASKS[0], 3, END, SEP, MASKS[0]]
-    assert infill_prompt([], [], IDS) == [MASKS[0], END, SEP, MASKS[0]]
+    assert codegen2_prompt([1, 2], [3], IDS) == [1, 2, MASKS[0], 3, END, SEP, MASKS[0]]
+    assert codegen2_prompt([], [], IDS) == [MASKS[0], END, SEP, MASKS[0]]
 
 
 @given(texts, seeds, st.integers(1, 4))
@@ -90,7 +91,7 @@ def test_a_row_with_one_span_is_a_prompt_and_its_answer(text: list[int], seed: i
     (row,) = moved([[*text, END]], seed=seed, mask_ratio=(0.01, 0.01), span_lens=(length, length))
     start = row.index(MASKS[0])
     middle = text[start : start + length]
-    assert row == [*infill_prompt(text[:start], text[start + length :], IDS), *middle, EOM]
+    assert row == [*codegen2_prompt(text[:start], text[start + length :], IDS), *middle, EOM]
 
 
 def test_two_spans_by_hand() -> None:
@@ -107,16 +108,13 @@ def test_two_spans_by_hand() -> None:
 def test_nothing_of_a_row_is_lost_and_all_of_it_is_scored(
     rows: list[list[int]], seed: int, share: float
 ) -> None:
-    examples = codegen2_examples(
-        rows, IDS, seed=seed, mask_ratio=(0.1, 0.9), span_lens=(1, 4), corrupt_share=share
-    )
+    examples = codegen2_mixture(rows, IDS, seed=seed, mask_ratio=(0.1, 0.9), span_lens=(1, 4), rate=share)
     made = real_rows(examples)
     assert [restored(row) if SEP in row else row for row in made] == rows
     if share != 0.5:
         texts = [any(token != END for token in row) for row in rows]
         assert [SEP in row for row in made] == [share == 1 and text for text in texts]
-    assert torch.equal(examples.labels[examples.valid], examples.tokens[examples.valid])
-    assert (examples.labels[~examples.valid] == -100).all()
+    assert_all_but_the_first_are_labels(examples)
     assert (examples.tokens[~examples.valid] == PAD).all()
 
 
@@ -137,22 +135,22 @@ def test_a_document_is_given_as_many_spans_of_one_length_as_its_ratio_says(
 def test_the_draws_of_a_row_do_not_depend_on_the_others(
     few: list[list[int]], more: list[list[int]], seed: int
 ) -> None:
-    alone = moved(few, seed=seed, corrupt_share=0.5)
-    assert moved([*few, *more], seed=seed, corrupt_share=0.5)[: len(few)] == alone
+    alone = moved(few, seed=seed, rate=0.5)
+    assert moved([*few, *more], seed=seed, rate=0.5)[: len(few)] == alone
     longer = [[1, 2, 3, 4, END, *few[0]], *few[1:]]
-    assert moved(longer, seed=seed, corrupt_share=0.5)[1:] == alone[1:]
+    assert moved(longer, seed=seed, rate=0.5)[1:] == alone[1:]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2])
 def test_the_share_of_rows_whose_spans_are_moved(share: float) -> None:
-    rows = moved([[1, 2, 3, 4, END, 5, 6, 7, 8]] * 3000, corrupt_share=share)
+    rows = moved([[1, 2, 3, 4, END, 5, 6, 7, 8]] * 3000, rate=share)
     separators = Counter(row.count(SEP) for row in rows)
     assert set(separators) == {0, 2}  # the row is chosen, and then each of its documents is treated
     assert abs(separators[2] - 3000 * share) < 4 * (3000 * share * (1 - share)) ** 0.5
 
 
 def test_half_of_the_rows_is_what_the_paper_takes() -> None:
-    examples = codegen2_examples([[1, 2, 3, 4]] * 2000, IDS, seed=5, mask_ratio=(0.2, 0.5), span_lens=(1, 2))
+    examples = codegen2_mixture([[1, 2, 3, 4]] * 2000, IDS, seed=5, mask_ratio=(0.2, 0.5), span_lens=(1, 2))
     assert abs(sum(SEP in row for row in real_rows(examples)) - 1000) < 4 * 500**0.5
 
 
@@ -187,8 +185,8 @@ def test_all_places_that_the_spans_can_have_are_as_likely(L: int, length: int, r
 
 
 def test_a_model_learns_from_it_and_it_is_causal_attention() -> None:
-    examples = codegen2_examples(
-        [[1, 2, 3, 4, END], [5, 6, 7]], IDS, seed=0, mask_ratio=(0.3, 0.6), span_lens=(1, 2), corrupt_share=1
+    examples = codegen2_mixture(
+        [[1, 2, 3, 4, END], [5, 6, 7]], IDS, seed=0, mask_ratio=(0.3, 0.6), span_lens=(1, 2), rate=1
     )
     assert examples.prefix_len is not None
     assert examples.prefix_len.tolist() == [0, 0]
@@ -200,12 +198,12 @@ def test_a_model_learns_from_it_and_it_is_causal_attention() -> None:
 def test_more_spans_than_masks_and_documents_shorter_than_a_span_are_refused_whatever_is_drawn() -> None:
     few = CodeGen2Ids(masks=(30, 31), sep=SEP, eom=EOM, end=END, pad=PAD)
     how: dict[str, Any] = {"seed": 0, "mask_ratio": (0.01, 0.5), "span_lens": (1, 3)}
-    codegen2_examples([[1] * 4], few, **how)
+    codegen2_mixture([[1] * 4], few, **how)
     with pytest.raises(ValueError, match=r"rows\[1\] has a document of 6 tokens that may be given 3 spans"):
-        codegen2_examples([[1] * 4, [2, 2, 2, END, *[1] * 6]], few, **how)
+        codegen2_mixture([[1] * 4, [2, 2, 2, END, *[1] * 6]], few, **how)
     with pytest.raises(ValueError, match=r"rows\[0\] has a document of 2 tokens, but span_lens go up to 3"):
-        codegen2_examples([[1, 1, 1, END, 1, 1]], few, **how)
-    untouched = codegen2_examples([[1, 1], [1] * 9], few, corrupt_share=0, **how)
+        codegen2_mixture([[1, 1, 1, END, 1, 1]], few, **how)
+    untouched = codegen2_mixture([[1, 1], [1] * 9], few, rate=0, **how)
     assert real_rows(untouched) == [[1, 1], [1] * 9]
 
 
@@ -229,26 +227,31 @@ TABLE = [
                 Wrong("list", [1, 2], "must be a tuple of ids"),
                 Wrong("none", (), "is empty"),
                 Wrong("float", (1, 2.0), r"masks\[1\] must be a whole number"),
+                Wrong("large", (1, 2**63), r"masks\[1\] is 9223372036854775808, but ids go from 0"),
                 Wrong("negative", (1, -2), r"masks\[1\] must be at least 0"),
                 Wrong("twice", (1, 1), r"masks\[0\] and masks\[1\] are both 1"),
             ],
             **{
-                name: [*count(0), Wrong("twice", 1, "are both 1: each special token needs its own id")]
+                name: [
+                    *count(0),
+                    Wrong("large", 2**63, "but ids go from 0"),
+                    Wrong("twice", 1, "are both 1: each special token needs its own id"),
+                ]
                 for name in ("sep", "eom", "end", "pad")
             },
         },
     ),
     (
-        "infill_prompt",
-        infill_prompt,
+        "codegen2_prompt",
+        codegen2_prompt,
         {"prefix": [1], "suffix": [], "ids": IDS},
         {"prefix": PART, "suffix": PART, "ids": OTHER_IDS},
     ),
     (
-        "codegen2_examples",
-        codegen2_examples,
+        "codegen2_mixture",
+        codegen2_mixture,
         {
-            **{"rows": [[1, 2, END], [3, 4]], "ids": IDS, "seed": 0, "corrupt_share": 1.0},
+            **{"rows": [[1, 2, END], [3, 4]], "ids": IDS, "seed": 0, "rate": 1.0},
             **{"mask_ratio": (0.1, 0.5), "span_lens": (1, 2)},
         },
         {
@@ -261,17 +264,17 @@ TABLE = [
             ],
             "ids": OTHER_IDS,
             "seed": count(0),
-            "corrupt_share": SHARE,
+            "rate": wrong_shares(none=True, whole=True),
             "mask_ratio": [
                 Wrong("a number", 0.5, "must be a pair"),
                 Wrong("list", [0.1, 0.5], "must be a pair"),
                 Wrong("three", (0.1, 0.2, 0.3), "must be a pair"),
                 Wrong("text", ("a", 0.5), r"mask_ratio\[0\] must be a number"),
                 Wrong("bool", (0.1, True), r"mask_ratio\[1\] must be a number"),
-                Wrong("too much", (0.1, 1.5), r"mask_ratio\[1\] must be from 0 to 1"),
-                Wrong("nan", (float("nan"), 0.5), r"mask_ratio\[0\] must be from 0 to 1"),
-                Wrong("nothing", (0.0, 0.5), "must be two shares above 0, the lower first"),
-                Wrong("exchanged", (0.5, 0.1), "must be two shares above 0, the lower first"),
+                Wrong("too much", (0.1, 1.5), r"mask_ratio\[1\] must be above 0 and at most 1"),
+                Wrong("nan", (float("nan"), 0.5), r"mask_ratio\[0\] must be above 0 and at most 1"),
+                Wrong("nothing", (0.0, 0.5), r"mask_ratio\[0\] must be above 0 and at most 1"),
+                Wrong("exchanged", (0.5, 0.1), "must have the lower share first"),
             ],
             "span_lens": [
                 Wrong("a number", 2, "must be a pair"),

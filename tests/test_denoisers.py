@@ -9,10 +9,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_objectives import parts, spread
+from objectives import parts, spread
 from test_spans import fill_in, pairs_of
 
 from prefixlm_teach import (
+    MODE_TOKENS,
+    UL2_CODE,
+    UL2_TABLE,
+    UL2R,
     Denoiser,
     Examples,
     TinyEncoderDecoder,
@@ -21,7 +25,6 @@ from prefixlm_teach import (
     span_corruption,
     span_counts,
 )
-from prefixlm_teach.denoisers import MODE_TOKENS, UL2_CODE, UL2_TABLE, UL2R
 
 V, END, PAD = 100, 40, 41
 MODES = {"R": 36, "S": 37, "X": 38}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from prefixlm_teach import Examples, RotaryPrefixLM, TinyEncoderDecoder, TinyPrefixLM, create_prefix_lm_mask
-from prefixlm_teach.examples import examples_of_pairs, pad_right, row_draws
+from prefixlm_teach.examples import examples_of_pairs
 
 V = 7
 PARTS: dict[str, Any] = {
@@ -96,9 +97,22 @@ def test_an_encoder_decoder_is_called_alike() -> None:
         ({"prefix_len": P, "cloze": True}, "only the decoder guesses, and only what comes next"),
     ],
 )
-def test_what_an_encoder_decoder_cannot_do_is_said(parts: dict[str, Any], says: str) -> None:
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda model: model,
+        lambda model: torch.compile(model, backend="eager"),
+        torch.nn.DataParallel,
+        lambda model: torch.nn.DataParallel(torch.compile(model, backend="eager")),
+        lambda model: model.forward,
+        lambda model: model.__call__,
+    ],
+)
+def test_what_an_encoder_decoder_cannot_do_is_said_however_it_is_wrapped(
+    parts: dict[str, Any], says: str, wrapped: Callable[[Any], Any]
+) -> None:
     with pytest.raises((TypeError, ValueError), match=says):
-        Examples(**PARTS, **parts).logits(TinyEncoderDecoder(V, 8, 2, 1, 1))
+        Examples(**PARTS, **parts).logits(wrapped(TinyEncoderDecoder(V, 8, 2, 1, 1)))
 
 
 def test_a_rotary_model_refuses_positions_in_its_own_words() -> None:
@@ -118,6 +132,14 @@ def test_a_function_with_any_names_is_given_all_of_them() -> None:
     assert given_names == {"valid", "mask", "positions"}
 
 
+def test_a_class_is_no_model_and_a_function_in_c_is_called() -> None:
+    examples = Examples(**PARTS, prefix_len=P)
+    with pytest.raises(TypeError, match="model is the class TinyPrefixLM: make one of it first"):
+        examples.logits(TinyPrefixLM)
+    with pytest.raises(TypeError, match="max"):
+        examples.logits(max)
+
+
 @pytest.mark.parametrize("model", [None, "TinyPrefixLM", 3])
 def test_what_is_no_model_is_named(model: Any) -> None:
     with pytest.raises(TypeError, match="model must be something to call"):
@@ -132,19 +154,6 @@ def test_pairs_follow_each_other_and_only_the_second_is_asked_for() -> None:
     assert examples.prefix_len is not None
     assert examples.prefix_len.tolist() == [2, 1]
     assert examples.kinds == ("a", "b")
-
-
-def test_padding_stands_on_the_right() -> None:
-    tokens, valid = pad_right([[1], [2, 3]], 8)
-    assert tokens.tolist() == [[1, 8], [2, 3]]
-    assert tokens.dtype == torch.int64
-    assert valid.tolist() == [[True, False], [True, True]]
-
-
-def test_draws_differ_by_seed_and_by_row_and_repeat() -> None:
-    drawn = {(seed, row): row_draws(seed, row).random() for seed in range(5) for row in range(5)}
-    assert len(set(drawn.values())) == 25
-    assert drawn[3, 4] == row_draws(3, 4).random()
 
 
 TOKENS, LABELS, VALID = PARTS["tokens"], PARTS["labels"], PARTS["valid"]
@@ -225,9 +234,3 @@ def test_examples_without_a_label_have_no_loss(cloze: bool) -> None:
     assert nothing.label_count == 0
     with pytest.raises(ValueError, match="nothing to score"):
         nothing.loss(LOGITS)
-
-
-@pytest.mark.parametrize("pad_id", [-1, 1.0, True, None, "0", 2**63])
-def test_a_pad_that_is_no_id_is_refused(pad_id: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="pad_id"):
-        pad_right([[1]], pad_id)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from again import first_loss
 from g2p import EXPERIMENT, Run, learn, width
 from g2p_models import make_model
 from performing import Experiment
@@ -31,23 +32,10 @@ def run_of(result: dict[str, Any]) -> Run:
     return Run(**{field: result[field] for field in Run._fields})
 
 
-class Enough(Exception):  # noqa: N818 - no error
-    pass
-
-
 def test_the_first_steps_of_a_run_are_those_that_were_written_down() -> None:
     """Bit for bit on one machine; another kind of machine rounds otherwise, and by far less than this."""
     result = written(AGAIN)
-    seen: list[float] = []
-
-    def stop(losses: list[float]) -> None:
-        if len(losses) == 50:
-            seen.extend(losses)
-            raise Enough
-
-    with pytest.raises(Enough):
-        learn(run_of(result), watch=stop)
-    assert sum(seen) / 50 == pytest.approx(result["loss_every_50"][0], abs=3e-4)
+    assert first_loss(learn, run_of(result)) == pytest.approx(result["loss_every_50"][0], abs=3e-4)
 
 
 def test_what_was_written_down_is_complete_and_stands_under_its_name() -> None:
@@ -115,6 +103,16 @@ def test_a_result_is_written_whole_after_its_run_and_never_again(
     assert list((tmp_path / "results" / "some").iterdir()) == [experiment.path(run)]
     about = {"script": "experiments/some.py", "torch": torch.__version__.partition("+")[0]}
     assert experiment.result(run) == {**about, "seed": 0, "seconds": 1}
+
+
+def test_a_run_that_went_on_has_no_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("performing.HERE", tmp_path)
+    run = Run("causal-learned", 0)
+    experiment = Experiment("some", {}, lambda *_: {"seconds": 3})
+    experiment.kept.mkdir(parents=True)
+    (experiment.kept / f"{run.name}.pt").touch()
+    experiment.perform_and_write(run)
+    assert experiment.result(run)["seconds"] is None
 
 
 def test_a_run_that_fails_leaves_no_result_but_what_it_kept(

@@ -13,18 +13,19 @@ from bad_values import Wrong, count
 from hypothesis import given
 from hypothesis import strategies as st
 from objectives import (
-    SHARE,
     assert_a_model_can_learn_from,
+    assert_all_but_the_first_are_labels,
     assert_refused,
     chi_square,
     id_rows,
     real_rows,
     refusals,
     seen_by_a_model,
+    wrong_shares,
 )
 
-from prefixlm_teach import FimIds, Vocabulary, arrange_parts, fim_contexts, fim_examples
-from prefixlm_teach.rows import row_generator
+from prefixlm_teach import FimIds, Vocabulary, arrange_parts, fill_in_contexts, fill_in_the_middle
+from prefixlm_teach.rows import row_draws
 
 PRE, MID, SUF, END, PAD = 20, 21, 22, 23, 24
 IDS = FimIds(prefix=PRE, middle=MID, suffix=SUF, end=END, pad=PAD)
@@ -96,7 +97,7 @@ def test_without_a_middle_it_is_the_prompt_that_the_middle_continues(
 def test_the_parts_of_a_row_of_ids_are_the_document(
     documents: list[list[int]], seed: int, rate: float, spm_rate: float
 ) -> None:
-    examples = fim_examples(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate)
+    examples = fill_in_the_middle(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate)
     made = [ended(row) for row in real_rows(examples)]
     assert [restored(row) for row in made] == documents
     if rate in (0, 1):
@@ -107,7 +108,7 @@ def test_the_parts_of_a_row_of_ids_are_the_document(
 def test_the_parts_of_a_text_decode_to_the_text(
     documents: list[str], seed: int, rate: float, spm_rate: float
 ) -> None:
-    examples = fim_examples(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate, encode=encode)
+    examples = fill_in_the_middle(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate, encode=encode)
     for row, text in zip(real_rows(examples), documents, strict=True):
         assert decode(restored(ended(row))) == text
         if PRE not in row:
@@ -116,8 +117,8 @@ def test_the_parts_of_a_text_decode_to_the_text(
 
 @given(st.lists(texts, min_size=1, max_size=5), seeds)
 def test_with_one_id_for_each_character_both_levels_are_the_same(documents: list[str], seed: int) -> None:
-    by_character = fim_examples(documents, IDS, seed=seed, encode=LETTERS.encode)
-    by_id = fim_examples([LETTERS.encode(text) for text in documents], IDS, seed=seed)
+    by_character = fill_in_the_middle(documents, IDS, seed=seed, encode=LETTERS.encode)
+    by_id = fill_in_the_middle([LETTERS.encode(text) for text in documents], IDS, seed=seed)
     assert torch.equal(by_character.tokens, by_id.tokens)
 
 
@@ -125,18 +126,17 @@ def test_a_text_is_cut_within_words_and_a_row_of_ids_is_not() -> None:
     text, n = "abc cde abc", 300
     whole = encode(text)
     assert len(whole) == 5
-    by_id = real_rows(fim_examples([whole] * n, IDS, seed=0, rate=1))
+    by_id = real_rows(fill_in_the_middle([whole] * n, IDS, seed=0, rate=1))
     assert {len(ended(row)) for row in by_id} == {5 + 3}
-    by_character = real_rows(fim_examples([text] * n, IDS, seed=0, rate=1, encode=encode))
+    by_character = real_rows(fill_in_the_middle([text] * n, IDS, seed=0, rate=1, encode=encode))
     lengths = {len(ended(row)) for row in by_character}
     assert min(lengths) == 5 + 3
     assert max(lengths) > 5 + 3
 
 
 def test_every_token_is_scored_the_special_ones_and_the_end_too() -> None:
-    examples = fim_examples([[1, 2, 3], [4]], IDS, seed=0, rate=1)
-    assert torch.equal(examples.labels[examples.valid], examples.tokens[examples.valid])
-    assert (examples.labels[~examples.valid] == -100).all()
+    examples = fill_in_the_middle([[1, 2, 3], [4]], IDS, seed=0, rate=1)
+    assert_all_but_the_first_are_labels(examples)
     assert (examples.tokens[~examples.valid] == PAD).all()
     logits = torch.zeros(*examples.tokens.shape, V, requires_grad=True)
     examples.loss(logits).backward()
@@ -149,10 +149,10 @@ def test_every_token_is_scored_the_special_ones_and_the_end_too() -> None:
 def test_the_draws_of_a_document_do_not_depend_on_the_others(
     few: list[list[int]], more: list[list[int]], seed: int
 ) -> None:
-    alone = real_rows(fim_examples(few, IDS, seed=seed))
-    assert real_rows(fim_examples([*few, *more], IDS, seed=seed))[: len(few)] == alone
+    alone = real_rows(fill_in_the_middle(few, IDS, seed=seed))
+    assert real_rows(fill_in_the_middle([*few, *more], IDS, seed=seed))[: len(few)] == alone
     longer = [few[0] + [7], *few[1:]]
-    assert real_rows(fim_examples(longer, IDS, seed=seed))[1:] == alone[1:]
+    assert real_rows(fill_in_the_middle(longer, IDS, seed=seed))[1:] == alone[1:]
 
 
 @given(st.lists(rows, min_size=1, max_size=4), seeds, shares, shares)
@@ -160,16 +160,16 @@ def test_it_draws_what_starcoders_loader_draws_and_in_its_order(
     documents: list[list[int]], seed: int, rate: float, spm_rate: float
 ) -> None:
     """Whether to rearrange; two whole numbers from 0 to the length, sorted; whether as SPM."""
-    made = real_rows(fim_examples(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate))
+    made = real_rows(fill_in_the_middle(documents, IDS, seed=seed, rate=rate, spm_rate=spm_rate))
     for i, (document, row) in enumerate(zip(documents, made, strict=True)):
-        draws = row_generator(seed, i)
+        draws = row_draws(seed, i)
         wanted = document
-        if torch.rand(1, generator=draws, dtype=torch.float64) < rate:
-            a = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
-            b = int(torch.randint(0, len(document) + 1, (1,), generator=draws))
+        if draws.random() < rate:
+            a = draws.integers(0, len(document) + 1)
+            b = draws.integers(0, len(document) + 1)
             low, high = min(a, b), max(a, b)
             prefix, middle, suffix = document[:low], document[low:high], document[high:]
-            if torch.rand(1, generator=draws, dtype=torch.float64) < spm_rate:
+            if draws.random() < spm_rate:
                 wanted = [PRE, SUF, *suffix, MID, *prefix, *middle]
             else:
                 wanted = [PRE, *prefix, SUF, *suffix, MID, *middle]
@@ -178,7 +178,7 @@ def test_it_draws_what_starcoders_loader_draws_and_in_its_order(
 
 def test_other_seeds_give_other_draws() -> None:
     documents = [list(range(15))] * 20
-    made = [real_rows(fim_examples(documents, IDS, seed=seed)) for seed in (0, 0, 1)]
+    made = [real_rows(fill_in_the_middle(documents, IDS, seed=seed)) for seed in (0, 0, 1)]
     assert made[0] == made[1]
     assert made[0] != made[2]
     assert len({tuple(row) for row in made[0]}) > 5
@@ -187,7 +187,7 @@ def test_other_seeds_give_other_draws() -> None:
 @pytest.mark.parametrize(("rate", "spm_rate"), [(0.5, 0.5), (0.9, 0.2), (0.1, 0.7)])
 def test_the_shares_of_documents_rearranged_and_of_spm_are_the_rates(rate: float, spm_rate: float) -> None:
     n, text = 4000, list(range(19))
-    examples = fim_examples([text] * n, IDS, seed=1, rate=rate, spm_rate=spm_rate)
+    examples = fill_in_the_middle([text] * n, IDS, seed=1, rate=rate, spm_rate=spm_rate)
     made = [ended(row) for row in real_rows(examples)]
     moved = [parts for parts in map(parts_of, made) if parts is not None]
     assert abs(len(moved) - n * rate) < 4 * (n * rate * (1 - rate)) ** 0.5
@@ -199,7 +199,7 @@ def test_the_shares_of_documents_rearranged_and_of_spm_are_the_rates(rate: float
 
 def test_both_cuts_are_uniform_from_0_to_the_length_and_may_be_equal() -> None:
     n, documents = 4, 12_000
-    made = real_rows(fim_examples([[0, 1, 2, 3]] * documents, IDS, seed=2, rate=1, spm_rate=0))
+    made = real_rows(fill_in_the_middle([[0, 1, 2, 3]] * documents, IDS, seed=2, rate=1, spm_rate=0))
     cuts: Counter[tuple[int, int]] = Counter()
     for row in made:
         parts = parts_of(ended(row))
@@ -220,7 +220,7 @@ LENGTHS = (lambda start, stop: start, lambda start, stop: stop - start)
 
 
 def test_a_model_learns_from_it_and_it_is_causal_attention() -> None:
-    examples = fim_examples([[1, 2, 3, 4, 5], [6, 7]], IDS, seed=0, rate=1, spm_rate=0)
+    examples = fill_in_the_middle([[1, 2, 3, 4, 5], [6, 7]], IDS, seed=0, rate=1, spm_rate=0)
     assert examples.mask is None
     assert_a_model_can_learn_from(examples, V)
     seen = seen_by_a_model(examples, 0, V)
@@ -245,7 +245,7 @@ def test_a_context_keeps_its_documents_apart_and_its_length(
     given_contexts: list[list[int]], seed: int, characters: bool
 ) -> None:
     coders = {"encode": encode, "decode": decode} if characters else {}
-    examples = fim_contexts(given_contexts, IDS, seed=seed, rate=1, **coders)
+    examples = fill_in_contexts(given_contexts, IDS, seed=seed, rate=1, **coders)
     for row, context in zip(real_rows(examples), given_contexts, strict=True):
         assert len(row) <= len(context)
         whole = split_at_ends(row)[:-1]  # the last one may have been cut off
@@ -270,20 +270,20 @@ def split_at_ends(row: list[int]) -> list[list[int]]:
 
 @given(contexts, seeds)
 def test_a_context_that_is_not_rearranged_stays_as_it_is(given_contexts: list[list[int]], seed: int) -> None:
-    examples = fim_contexts(given_contexts, IDS, seed=seed, rate=0, encode=encode, decode=decode)
+    examples = fill_in_contexts(given_contexts, IDS, seed=seed, rate=0, encode=encode, decode=decode)
     assert real_rows(examples) == given_contexts
 
 
 @given(rows, seeds)
 def test_a_context_of_one_document_is_that_document_cut_off(document: list[int], seed: int) -> None:
-    (alone,) = real_rows(fim_examples([document], IDS, seed=seed))
-    (within,) = real_rows(fim_contexts([[*document, END]], IDS, seed=seed))
+    (alone,) = real_rows(fill_in_the_middle([document], IDS, seed=seed))
+    (within,) = real_rows(fill_in_contexts([[*document, END]], IDS, seed=seed))
     assert within == alone[: len(document) + 1]
 
 
 def test_each_document_of_a_context_has_its_own_draws_and_empty_ones_none() -> None:
     context = [1, 2, 3, 4, END, END] * 3000
-    (row,) = real_rows(fim_contexts([context], IDS, seed=0, rate=0.3))
+    (row,) = real_rows(fill_in_contexts([context], IDS, seed=0, rate=0.3))
     documents = split_at_ends(row)
     full = [document for document in documents if document][:-1]
     moved = [document for document in full if PRE in document]
@@ -294,7 +294,7 @@ def test_each_document_of_a_context_has_its_own_draws_and_empty_ones_none() -> N
 
 
 def test_a_document_that_was_cut_off_gets_no_end() -> None:
-    (row,) = real_rows(fim_contexts([[1, 2, END, *[3] * 10]], IDS, seed=1, rate=1))
+    (row,) = real_rows(fill_in_contexts([[1, 2, END, *[3] * 10]], IDS, seed=1, rate=1))
     assert row.count(END) == 1
 
 
@@ -302,10 +302,10 @@ def test_a_document_that_was_cut_off_gets_no_end() -> None:
 def test_the_draws_of_a_context_do_not_depend_on_the_others(
     few: list[list[int]], more: list[list[int]], seed: int
 ) -> None:
-    alone = real_rows(fim_contexts(few, IDS, seed=seed))
-    assert real_rows(fim_contexts([*few, *more], IDS, seed=seed))[: len(few)] == alone
+    alone = real_rows(fill_in_contexts(few, IDS, seed=seed))
+    assert real_rows(fill_in_contexts([*few, *more], IDS, seed=seed))[: len(few)] == alone
     longer = [[1, END, *few[0]], *few[1:]]
-    assert real_rows(fim_contexts(longer, IDS, seed=seed))[1:] == alone[1:]
+    assert real_rows(fill_in_contexts(longer, IDS, seed=seed))[1:] == alone[1:]
 
 
 def special(name: str) -> list[Wrong]:
@@ -321,11 +321,13 @@ FUNCTION = [Wrong(str(x), x, "must be a function") for x in (3, "abc", LETTERS)]
 PART = [
     Wrong("None", None, "must be a list of ids"),
     Wrong("string", "abc", "must be a list of ids"),
+    Wrong("bytes", b"abc", "must be a list of ids"),
     Wrong("tensor", torch.tensor([1]), r"tolist\(\)"),
     Wrong("float", [1.0], "must be a whole number"),
     Wrong("special", [MID], "holds the id 21, which is that of ids.middle"),
 ]
-SEED_AND_RATES = {"seed": count(0), "rate": SHARE, "spm_rate": SHARE}
+RATE = wrong_shares(none=True, whole=True)
+SEED_AND_RATES = {"seed": count(0), "rate": RATE, "spm_rate": RATE}
 GOOD = {"ids": IDS, "seed": 0, "rate": 0.5, "spm_rate": 0.5}
 TABLE = [
     (
@@ -335,6 +337,7 @@ TABLE = [
         {
             name: [
                 *count(0),
+                Wrong("large", 2**63, "but ids go from 0"),
                 Wrong("twice", 4 if name != "end" else 5, "each special token needs its own id"),
             ]
             for name in ("prefix", "middle", "suffix", "end", "pad")
@@ -351,8 +354,8 @@ TABLE = [
         },
     ),
     (
-        "fim_examples",
-        fim_examples,
+        "fill_in_the_middle",
+        fill_in_the_middle,
         {**GOOD, "documents": [[1, 2], [3]], "encode": None},
         {
             **SEED_AND_RATES,
@@ -366,15 +369,15 @@ TABLE = [
         },
     ),
     (
-        "fim_examples of texts",
-        fim_examples,
+        "fill_in_the_middle of texts",
+        fill_in_the_middle,
         {**GOOD, "documents": ["ab", "c"], "encode": encode},
         {
             **SEED_AND_RATES,
             "documents": [
                 Wrong("None", None, "must be a list of strings"),
                 Wrong("one string", "abc", "must be a list of strings"),
-                Wrong("no text", [], "is empty: there is no example"),
+                Wrong("no text", [], "is empty: it needs at least one"),
                 Wrong("an empty text", ["a", ""], r"documents\[1\] is empty"),
                 Wrong("ids", [[1, 2]], r"documents\[0\] must be a string, as encode is given, not list"),
             ],
@@ -383,12 +386,12 @@ TABLE = [
         },
     ),
     (
-        "fim_contexts",
-        fim_contexts,
-        {**GOOD, "contexts": [[1, 2], [3, END]], "encode": encode, "decode": decode},
+        "fill_in_contexts",
+        fill_in_contexts,
+        {**GOOD, "rows": [[1, 2], [3, END]], "encode": encode, "decode": decode},
         {
             **SEED_AND_RATES,
-            "contexts": [*id_rows("contexts"), *special("contexts")],
+            "rows": [*id_rows("rows"), *special("rows")],
             "ids": OTHER_IDS,
             "encode": [*FUNCTION, Wrong("None", None, "give encode and decode, or neither")],
             "decode": [*FUNCTION, Wrong("None", None, "give encode and decode, or neither")],
@@ -409,16 +412,16 @@ def test_wrong_arguments_are_refused_beforehand(
     [
         ("abc", r"encode\(...\) must be a list of ids, not str"),
         (torch.tensor([1]), r"use encode\(...\).tolist\(\)"),
-        ([1.5], r"an id of encode\(...\) must be a whole number"),
+        ([1.5], r"encode\(...\)\[0\] must be a whole number"),
         ([SUF], r"encode\(...\) holds the id 22, which is that of ids.suffix"),
     ],
 )
 @pytest.mark.parametrize("rate", [0, 1])
 def test_a_tokeniser_that_does_not_return_ids_is_refused(returned: object, says: str, rate: float) -> None:
     with pytest.raises((TypeError, ValueError), match=says):
-        fim_examples(["abc"], IDS, seed=0, rate=rate, encode=lambda text: returned)
+        fill_in_the_middle(["abc"], IDS, seed=0, rate=rate, encode=lambda text: returned)
 
 
 def test_a_decoder_that_returns_symbols_is_told_to_join_them() -> None:
     with pytest.raises(TypeError, match="decode must return a string, not list: join the symbols"):
-        fim_contexts([[1, 2]], IDS, seed=0, rate=1, encode=LETTERS.encode, decode=LETTERS.decode)
+        fill_in_contexts([[1, 2]], IDS, seed=0, rate=1, encode=LETTERS.encode, decode=LETTERS.decode)

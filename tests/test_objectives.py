@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from objectives import parts, spread
 
 from prefixlm_teach import (
-    Examples,
     TinyPrefixLM,
     causal_lm,
     causal_mask,
@@ -23,17 +23,6 @@ V = 50
 MASK_ID = 44  # not the last id, which has to be drawn too
 seeds = st.integers(0, 2**40)
 texts = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=30), min_size=1, max_size=5)
-
-
-def spread(count: int, share: float) -> float:
-    """Five standard deviations of how often something of this share comes in `count` draws."""
-    return 5 * (count * share * (1 - share)) ** 0.5
-
-
-def parts(examples: Examples, i: int) -> tuple[list[int], list[int]]:
-    """The tokens and labels of an example, without the padding."""
-    real = examples.valid[i]
-    return examples.tokens[i][real].tolist(), examples.labels[i][real].tolist()
 
 
 @given(texts)

@@ -37,16 +37,18 @@ ORDER = (
     "causal",
     "rotary",
     "encoder_decoder",
+    "row_arguments",
     "objective_arguments",
+    "infill_arguments",
     "example_arguments",
+    "rows",
     "examples",
+    "cover",
     "objectives",
     "spans",
     "denoisers",
     "packing",
-    "infill_arguments",
     "special_ids",
-    "rows",
     "infilling",
     "codegen2",
     "unilm",
@@ -69,6 +71,7 @@ ORDER = (
     "pictures",
     "drawing",
     "drawing_bars",
+    "drawing_strip",
     "plots",
     "spread",
     "live",
@@ -124,8 +127,8 @@ def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
     assert name in dir(prefixlm_teach)
 
 
-def test_public_names_are_sorted_and_once() -> None:
-    assert prefixlm_teach.__all__ == sorted(set(prefixlm_teach.__all__))
+def test_each_public_name_is_there_once() -> None:  # their order is ruff's
+    assert len(prefixlm_teach.__all__) == len(set(prefixlm_teach.__all__))
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

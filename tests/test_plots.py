@@ -30,7 +30,7 @@ from prefixlm_teach import (
     plot_masks,
     plot_split,
 )
-from prefixlm_teach.drawing import draw_strip, strip_places
+from prefixlm_teach.drawing_strip import draw_strip, strip_places
 from prefixlm_teach.pictures import BLOCKED, OPENED, OPENED_LINES, PAST, Picture, canvas
 
 TOKENS = ["Quelle", "est", "la", "capitale", "de"]

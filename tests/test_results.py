@@ -63,6 +63,8 @@ def test_a_difference_and_its_error_are_those_of_numpy(first: list[float], secon
         ([40.0, 42.0], [39.0, 41.0], "+1.0 ± 1.4, not clear"),
         ([1.0, 1.0], [1.0, 1.0], "+0.0 ± 0.0, not clear"),
         ([3.0, 1.0], [0.0, -2.0, -1.0, -1.0], "+3.0 ± 1.1, clear"),
+        ([0.031, 0.032, 0.033], [0.011, 0.012, 0.013], "+0.02000 ± 0.00082, clear"),
+        ([0.02, 0.02], [0.01, 0.01], "+0.010 ± 0.000, clear"),
     ],
 )
 def test_a_difference_is_clear_beyond_twice_its_error(
@@ -117,6 +119,11 @@ def test_the_words_name_every_series() -> None:
     )
 
 
+def test_small_numbers_are_not_rounded_away() -> None:
+    picture = plot_spread({"g": {"a": [0.011, 0.012], "b": [0.031, 0.033]}}, label="nats")
+    assert "a: mean 0.0115, 2 runs from 0.0110 to 0.0120; g, b: mean 0.0320" in picture.alt
+
+
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: compare([1.0], [1.0, 2.0]), ValueError, "first has 1 numbers: a spread needs two"),
     (lambda: compare([1.0, 2.0], []), ValueError, "second has 0 numbers"),
@@ -125,6 +132,10 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: compare([1.0, float("nan")], [1.0, 2.0]), ValueError, "first[1] is nan"),
     (lambda: compare([1.0, True], [1.0, 2.0]), TypeError, "first[1] must be a number, not bool"),
     (lambda: compare([1.0, 2.0], [1.0, "2"]), TypeError, "second[1] must be a number, not str"),
+    (lambda: compare([1e200, -1e200], [1.0, 2.0]), ValueError, "first[0] is 1e+200"),
+    (lambda: compare([10**400, 1], [1.0, 2.0]), ValueError, "first[0] is a whole number of over 100 digits"),
+    (lambda: compare(np.ones(3), [1.0, 2.0]), TypeError, "use first.tolist()"),
+    (lambda: compare([1.0, np.float32(1)], [1.0, 2.0]), TypeError, "use float(...)"),
     (lambda: plot_spread({}, label="%"), ValueError, "groups is empty"),
     (lambda: plot_spread([1.0], label="%"), TypeError, "groups must be a dict from group to a dict"),
     (lambda: plot_spread({"g": [1.0]}, label="%"), TypeError, "groups['g'] must be a dict from series"),

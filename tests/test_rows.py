@@ -1,4 +1,4 @@
-"""Rows of ids: draws that depend on the seed and the row alone, documents, examples read left to right."""
+"""Rows of ids: draws that depend on the seed and the row alone, documents, padding."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from objectives import chi_square
 
-from prefixlm_teach.rows import causal_examples, chance, documents_of, draw_int, row_generator
+from prefixlm_teach.rows import chance, documents_of, draw_int, pad_right, row_draws
 
 END = 9
 seeds = st.integers(0, 2**70)
 
 
 def numbers(seed: int, row: int) -> list[int]:
-    return torch.randint(2**60, (4,), generator=row_generator(seed, row)).tolist()
+    drawn: list[int] = row_draws(seed, row).integers(2**60, size=4).tolist()
+    return drawn
 
 
 @given(seeds, st.integers(0, 1000))
@@ -26,28 +27,28 @@ def test_the_numbers_of_a_row_are_its_own(seed: int, row: int) -> None:
 
 
 def test_the_numbers_of_a_row_are_the_same_everywhere() -> None:
-    drawn = [torch.randint(100, (4,), generator=row_generator(3, row)).tolist() for row in range(2)]
-    assert drawn == [[59, 83, 78, 6], [21, 83, 55, 10]]
+    drawn = [row_draws(3, row).integers(100, size=4).tolist() for row in range(2)]
+    assert drawn == [[81, 8, 17, 23], [97, 25, 57, 40]]
 
 
 def test_first_draws_of_neighbouring_rows_and_seeds_are_spread_evenly() -> None:
     for pairs in ([(0, row) for row in range(6000)], [(seed, 0) for seed in range(6000)]):
-        drawn = [draw_int(0, 5, row_generator(*pair)) for pair in pairs]
+        drawn = [draw_int(0, 5, row_draws(*pair)) for pair in pairs]
         assert chi_square([drawn.count(k) for k in range(6)], [1 / 6] * 6) < 16.7  # 0.5 % at 5 degrees
 
 
 @given(st.integers(-5, 5), st.integers(0, 5), seeds)
 def test_a_whole_number_lies_between_its_bounds(low: int, more: int, seed: int) -> None:
-    generator = row_generator(seed, 0)
-    drawn = {draw_int(low, low + more, generator) for _ in range(200)}
+    draws = row_draws(seed, 0)
+    drawn = {draw_int(low, low + more, draws) for _ in range(200)}
     assert drawn == set(range(low, low + more + 1))
 
 
 def test_a_chance_of_0_never_comes_and_one_of_1_always() -> None:
-    generator = row_generator(0, 0)
-    assert not any(chance(0, generator) for _ in range(1000))
-    assert all(chance(1, generator) for _ in range(1000))
-    assert 230 < sum(chance(0.25, generator) for _ in range(1000)) < 270
+    draws = row_draws(0, 0)
+    assert not any(chance(0, draws) for _ in range(1000))
+    assert all(chance(1, draws) for _ in range(1000))
+    assert 230 < sum(chance(0.25, draws) for _ in range(1000)) < 270
 
 
 @given(st.lists(st.sampled_from([1, 2, END]), max_size=8))
@@ -64,11 +65,8 @@ def test_documents_by_hand() -> None:
     assert documents_of([1, END], END) == [[1, END]]
 
 
-def test_every_token_is_a_label_and_padding_is_none() -> None:
-    examples = causal_examples([[1, 2, 3], [4]], pad_id=0)
-    assert examples.tokens.tolist() == [[1, 2, 3], [4, 0, 0]]
-    assert examples.labels.tolist() == [[1, 2, 3], [4, -100, -100]]
-    assert examples.valid.tolist() == [[True, True, True], [True, False, False]]
-    assert examples.prefix_len is not None
-    assert examples.prefix_len.tolist() == [0, 0]
-    assert not examples.cloze
+def test_padding_stands_on_the_right() -> None:
+    tokens, valid = pad_right([[1], [2, 3]], 8)
+    assert tokens.tolist() == [[1, 8], [2, 3]]
+    assert tokens.dtype == torch.int64
+    assert valid.tolist() == [[True, False], [True, True]]

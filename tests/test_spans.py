@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from test_objectives import parts, spread
+from objectives import parts, spread
 
 from prefixlm_teach import (
     Examples,
@@ -22,7 +22,7 @@ from prefixlm_teach import (
     span_counts,
     visibility,
 )
-from prefixlm_teach.examples import row_draws
+from prefixlm_teach.rows import row_draws
 from prefixlm_teach.spans import cut_out, noise_mask, random_composition
 
 V, END, PAD = 100, 40, 41

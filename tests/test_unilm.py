@@ -15,9 +15,9 @@ from objectives import (
     assert_a_model_can_learn_from,
     assert_refused,
     chi_square,
-    id_rows,
     refusals,
     seen_by_a_model,
+    wrong_shares,
 )
 from strategies import Padded, padded_batches
 from torch import Tensor
@@ -27,11 +27,11 @@ from prefixlm_teach import (
     causal_mask,
     draw_unilm_kinds,
     right_to_left_mask,
-    unilm_examples,
-    unilm_finetuning_examples,
+    unilm_cloze,
+    unilm_finetuning,
 )
 from prefixlm_teach.examples import Examples
-from prefixlm_teach.rows import row_generator
+from prefixlm_teach.rows import row_draws
 from prefixlm_teach.unilm import KINDS, Kind, choose_places
 
 SOS, EOS, MASK, PAD = 20, 21, 22, 23
@@ -75,7 +75,7 @@ def originals(examples: Examples) -> Tensor:
 
 @given(batches(), seeds, rates)
 def test_rows_and_masks_are_those_of_their_kinds(batch: Batch, seed: int, rate: float) -> None:
-    examples = unilm_examples(*batch, IDS, vocab_size=V, seed=seed, rate=rate)
+    examples = unilm_cloze(*batch, IDS, vocab_size=V, seed=seed, rate=rate)
     T = examples.tokens.size(1)
     assert examples.cloze
     assert examples.prefix_len is None
@@ -94,7 +94,7 @@ def test_rows_and_masks_are_those_of_their_kinds(batch: Batch, seed: int, rate: 
 
 def test_who_sees_whom_in_the_papers_example() -> None:
     """Section 2.3: [SOS] t1 t2 [EOS] t3 t4 t5 [EOS]; t1 and t2 see the first four, t4 the first six."""
-    examples = unilm_examples([([1, 2], [3, 4, 5])], ["sequence-to-sequence"], IDS, vocab_size=V, seed=0)
+    examples = unilm_cloze([([1, 2], [3, 4, 5])], ["sequence-to-sequence"], IDS, vocab_size=V, seed=0)
     assert examples.mask is not None
     sees = [row.nonzero().flatten().tolist() for row in examples.mask[0, 0]]
     assert sees[1] == sees[2] == [0, 1, 2, 3]
@@ -114,7 +114,7 @@ def test_right_to_left_is_a_loop_over_what_comes_after(batch: Padded) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_learns_from_it_and_sees_what_the_mask_says(kind: Kind) -> None:
-    examples = unilm_examples(
+    examples = unilm_cloze(
         [([1, 2, 3], [4, 5]), ([6], [7])], [kind, "left-to-right"], IDS, vocab_size=V, seed=0, rate=0.4
     )
     assert_a_model_can_learn_from(examples, V)
@@ -125,7 +125,7 @@ def test_a_model_learns_from_it_and_sees_what_the_mask_says(kind: Kind) -> None:
 
 
 def test_a_label_is_predicted_in_its_own_row() -> None:
-    examples = unilm_examples([([1, 2, 3], [4, 5])], ["bidirectional"], IDS, vocab_size=V, seed=0, rate=0.5)
+    examples = unilm_cloze([([1, 2, 3], [4, 5])], ["bidirectional"], IDS, vocab_size=V, seed=0, rate=0.5)
     logits = torch.randn(*examples.tokens.shape, V, generator=torch.Generator().manual_seed(0))
     scored = examples.labels[0] != -100
     terms = -logits[0].log_softmax(-1).gather(-1, examples.labels[0].clamp(min=0)[:, None])[:, 0][scored]
@@ -136,7 +136,7 @@ def test_a_label_is_predicted_in_its_own_row() -> None:
 def test_as_many_tokens_are_covered_as_the_rate_says_and_no_special_one(
     batch: Batch, seed: int, rate: float
 ) -> None:
-    examples = unilm_examples(*batch, IDS, vocab_size=V, seed=seed, rate=rate)
+    examples = unilm_cloze(*batch, IDS, vocab_size=V, seed=seed, rate=rate)
     covered = examples.labels != -100
     words = [len(first) + len(second) for first, second in batch[0]]
     assert covered.sum(-1).tolist() == [max(1, round(n * rate)) for n in words]
@@ -145,7 +145,7 @@ def test_as_many_tokens_are_covered_as_the_rate_says_and_no_special_one(
 
 def test_of_the_covered_tokens_80_percent_become_the_mask_10_percent_any_id_10_percent_stay() -> None:
     n = 2000
-    examples = unilm_examples(
+    examples = unilm_cloze(
         [([1] * 5, [1] * 5)] * n, ["left-to-right"] * n, IDS, vocab_size=V, seed=1, rate=0.5
     )
     covered = examples.labels != -100
@@ -170,7 +170,7 @@ def test_n_grams_are_as_frequent_as_in_the_paper() -> None:
     places, n = list(range(1000)), 5000
     neighbours = 0
     for i in range(n):
-        a, b = sorted(choose_places(places, 2, 0.2, row_generator(0, i)))
+        a, b = sorted(choose_places(places, 2, 0.2, row_draws(0, i)))
         neighbours += b == a + 1
     assert abs(neighbours - n * share) < 4 * (n * share * (1 - share)) ** 0.5 + n * 0.002
 
@@ -184,7 +184,7 @@ def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
     places, n = list(range(1000)), 3000
 
     def in_a_row(k: int) -> int:
-        drawn = [sorted(choose_places(places, k, 1.0, row_generator(1, i))) for i in range(n)]
+        drawn = [sorted(choose_places(places, k, 1.0, row_draws(1, i))) for i in range(n)]
         return sum(chosen[-1] - chosen[0] == k - 1 for chosen in drawn)
 
     share = 0.5 + 0.25 / 10
@@ -194,14 +194,14 @@ def test_bigrams_and_trigrams_are_as_frequent_and_nothing_is_longer() -> None:
 
 @given(st.sets(st.integers(0, 30), min_size=1), st.integers(1, 40), st.sampled_from([0.0, 0.2, 1.0]), seeds)
 def test_chosen_places_are_some_of_those_that_may_be(may: set[int], n: int, rate: float, seed: int) -> None:
-    chosen = choose_places(sorted(may), n, rate, row_generator(seed, 0))
+    chosen = choose_places(sorted(may), n, rate, row_draws(seed, 0))
     assert len(set(chosen)) == len(chosen) == min(n, len(may))
     assert set(chosen) <= may
 
 
 def test_an_n_gram_ends_where_its_segment_does() -> None:
     """Of places 0 | 2 | 4, none next to another, n-grams are single places: each pair is as likely."""
-    found = Counter(tuple(sorted(choose_places([0, 2, 4], 2, 1.0, row_generator(0, i)))) for i in range(3000))
+    found = Counter(tuple(sorted(choose_places([0, 2, 4], 2, 1.0, row_draws(0, i)))) for i in range(3000))
     assert set(found) == {(0, 2), (0, 4), (2, 4)}
     assert chi_square(found.values(), [1 / 3] * 3) < 10.6  # 0.5 % at 2 degrees of freedom
 
@@ -210,8 +210,8 @@ def test_pre_training_covers_n_grams_and_fine_tuning_does_not() -> None:
     n, segment = 1500, list(range(1, 13))
     shares = []
     for examples in (
-        unilm_examples([(segment, [1])] * n, ["left-to-right"] * n, IDS, vocab_size=V, seed=0, rate=0.15),
-        unilm_finetuning_examples([([1], segment)] * n, IDS, vocab_size=V, seed=0, rate=0.15),
+        unilm_cloze([(segment, [1])] * n, ["left-to-right"] * n, IDS, vocab_size=V, seed=0, rate=0.15),
+        unilm_finetuning([([1], segment)] * n, IDS, vocab_size=V, seed=0, rate=0.15),
     ):
         covered = (examples.labels != -100).int()
         assert set(covered.sum(-1).tolist()) == {2}
@@ -238,8 +238,8 @@ def test_the_draws_of_an_example_do_not_depend_on_the_others(
     more: Batch,
     seed: int,
 ) -> None:
-    alone = unilm_examples(*few, IDS, vocab_size=V, seed=seed)
-    both = unilm_examples([*few[0], *more[0]], [*few[1], *more[1]], IDS, vocab_size=V, seed=seed)
+    alone = unilm_cloze(*few, IDS, vocab_size=V, seed=seed)
+    both = unilm_cloze([*few[0], *more[0]], [*few[1], *more[1]], IDS, vocab_size=V, seed=seed)
     B, T = alone.tokens.shape
     assert torch.equal(both.tokens[:B, :T], alone.tokens)
     assert torch.equal(both.labels[:B, :T], alone.labels)
@@ -248,14 +248,14 @@ def test_the_draws_of_an_example_do_not_depend_on_the_others(
     real = alone.valid[:, None, :, None]
     assert torch.equal(both.mask[:B, :, :T, :T] & real, alone.mask & real)
     longer = [([*few[0][0][0], 1, 2, 3], few[0][0][1]), *few[0][1:]]
-    other = unilm_examples(longer, few[1], IDS, vocab_size=V, seed=seed)
+    other = unilm_cloze(longer, few[1], IDS, vocab_size=V, seed=seed)
     assert torch.equal(other.tokens[1:, :T], alone.tokens[1:])
     assert torch.equal(other.labels[1:, :T], alone.labels[1:])
 
 
 def test_one_sentence_under_four_masks_is_covered_by_the_same_seed_otherwise_by_another() -> None:
     one = [([1, 2, 3, 4], [5, 6, 7, 8])] * 8
-    made = [unilm_examples(one, ["bidirectional"] * 8, IDS, vocab_size=V, seed=s).tokens for s in (0, 0, 1)]
+    made = [unilm_cloze(one, ["bidirectional"] * 8, IDS, vocab_size=V, seed=s).tokens for s in (0, 0, 1)]
     assert torch.equal(made[0], made[1])
     assert not torch.equal(made[0], made[2])
     assert len({tuple(row) for row in made[0].tolist()}) > 3
@@ -265,7 +265,7 @@ def test_one_sentence_under_four_masks_is_covered_by_the_same_seed_otherwise_by_
 def test_fine_tuning_covers_the_target_and_its_end_alone(
     given_pairs: list[tuple[list[int], list[int]]], seed: int, rate: float
 ) -> None:
-    examples = unilm_finetuning_examples(given_pairs, IDS, vocab_size=V, seed=seed, rate=rate)
+    examples = unilm_finetuning(given_pairs, IDS, vocab_size=V, seed=seed, rate=rate)
     assert examples.cloze
     assert examples.mask is not None
     for b, (source, target) in enumerate(given_pairs):
@@ -282,37 +282,40 @@ def test_fine_tuning_covers_the_target_and_its_end_alone(
 
 def test_fine_tuning_covers_the_end_as_often_as_any_other_place_of_the_target() -> None:
     n = 3000
-    examples = unilm_finetuning_examples([([1], [2, 3, 4])] * n, IDS, vocab_size=V, seed=0)
+    examples = unilm_finetuning([([1], [2, 3, 4])] * n, IDS, vocab_size=V, seed=0)
     covered = (examples.labels != -100).sum(0).tolist()
     assert covered[:3] == [0, 0, 0]
     assert all(abs(c - n / 2) < 4 * (n / 4) ** 0.5 for c in covered[3:])  # round(3 * 0.7) = 2 of 4 places
 
 
 def test_a_model_is_fine_tuned_on_it() -> None:
-    examples = unilm_finetuning_examples([([1, 2], [3, 4, 5]), ([6], [7])], IDS, vocab_size=V, seed=0)
+    examples = unilm_finetuning([([1, 2], [3, 4, 5]), ([6], [7])], IDS, vocab_size=V, seed=0)
     assert_a_model_can_learn_from(examples, V)
 
 
 OTHER_IDS = [Wrong(str(x), x, "must be UniLMIds") for x in (None, 3, {"start": 1})]
 PAIRS = [
-    *[wrong for wrong in id_rows("pairs") if wrong.kind in ("None", "one string", "tensor", "no row")],
+    Wrong("None", None, "must be a list of pairs of lists of ids"),
+    Wrong("one string", "abc", "must be a list of pairs of lists of ids"),
+    Wrong("tensor", torch.tensor([[1, 2]]), r"use pairs.tolist\(\)"),
+    Wrong("no pair", [], "pairs is empty: it needs at least one"),
     Wrong("one pair", ([1], [2]), r"pairs\[0\] must be a tuple of two lists of ids, not list"),
     Wrong("lists", [[[1], [2]]], r"pairs\[0\] must be a tuple of two lists of ids, not list"),
     Wrong("one segment", [([1],)], r"pairs\[0\] must be a tuple of two lists of ids"),
     Wrong("texts", [("ab", "c")], r"pairs\[0\]\[0\] must be a list of ids, not str"),
-    Wrong("an empty segment", [([1], [])], r"pairs\[0\]\[1\] is empty"),
-    Wrong("a float", [([1.0], [2])], r"an id of pairs\[0\]\[0\] must be a whole number"),
-    Wrong("negative", [([1], [-2])], r"an id of pairs\[0\]\[1\] must be at least 0"),
+    Wrong("an empty segment", [([1], [])], r"pairs\[0\]\[1\] has 0 tokens"),
+    Wrong("a float", [([1.0], [2])], r"pairs\[0\]\[0\]\[0\] must be a whole number"),
+    Wrong("negative", [([1], [-2])], r"pairs\[0\]\[1\] holds the id -2, but ids begin at 0"),
     Wrong("the mask", [([1], [MASK])], r"pairs\[0\]\[1\] holds the id 22, which is that of ids.mask"),
-    Wrong("beyond", [([1], [2, 24])], r"pairs\[0\] holds the id 24, but ids go from 0 to 23"),
+    Wrong("beyond", [([1], [2, 24])], r"pairs\[0\]\[1\] holds the id 24, but ids go from 0 to 23"),
 ]
-VOCAB_SIZE = [*count(1), Wrong("too small", 23, "vocab_size is 23, but ids.pad has the id 23")]
-RATE = [
-    *[Wrong(str(x), x, "must be a number") for x in (True, None, "0.5", [0.5], torch.tensor(0.5))],
-    *[Wrong(str(x), x, "must be from 0 to 1, not") for x in (-0.1, 1.1, float("nan"))],
-    Wrong("0", 0, "must be above 0: something has to be covered"),
+VOCAB_SIZE = [
+    *count(1),
+    Wrong("too small", 23, "vocab_size is 23, but ids.pad has the id 23"),
+    Wrong("large", 2**63, "no int64 can hold"),
 ]
 GOOD = {"pairs": [([1], [2])], "ids": IDS, "vocab_size": V, "seed": 0, "rate": 0.5}
+RATE = wrong_shares(whole=True)
 WRONGS = {"pairs": PAIRS, "ids": OTHER_IDS, "vocab_size": VOCAB_SIZE, "seed": count(0), "rate": RATE}
 TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]]]] = [
     (
@@ -322,14 +325,15 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         {
             name: [
                 *count(0),
+                Wrong("large", 2**63, "but ids go from 0"),
                 Wrong("twice", 1 if name == "pad" else 4, "each special token needs its own"),
             ]
             for name in ("start", "end", "mask", "pad")
         },
     ),
     (
-        "unilm_examples",
-        unilm_examples,
+        "unilm_cloze",
+        unilm_cloze,
         GOOD | {"kinds": ["bidirectional"]},
         WRONGS
         | {
@@ -343,7 +347,7 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
             ]
         },
     ),
-    ("unilm_finetuning_examples", unilm_finetuning_examples, GOOD, WRONGS),
+    ("unilm_finetuning", unilm_finetuning, GOOD, WRONGS),
     (
         "draw_unilm_kinds",
         draw_unilm_kinds,

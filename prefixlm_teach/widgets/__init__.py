@@ -4,6 +4,7 @@ from prefixlm_teach.widgets.attention import AttentionExplorer
 from prefixlm_teach.widgets.batch import BatchExplorer
 from prefixlm_teach.widgets.decode import DecodeExplorer
 from prefixlm_teach.widgets.loss import LossExplorer
+from prefixlm_teach.widgets.objective import ObjectiveExplorer
 from prefixlm_teach.widgets.rule import RuleExplorer
 from prefixlm_teach.widgets.split import SplitExplorer
 
@@ -12,6 +13,7 @@ __all__ = [
     "BatchExplorer",
     "DecodeExplorer",
     "LossExplorer",
+    "ObjectiveExplorer",
     "RuleExplorer",
     "SplitExplorer",
 ]

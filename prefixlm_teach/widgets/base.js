@@ -89,7 +89,7 @@ function makeSentence(name, voice) {
   };
 }
 
-/** A slider on a row of its own; `set` moves it and says its value in figures and in words. */
+/** A slider on a row of its own; `set` moves it and says its value in figures and in words, `allow` (un)locks it. */
 function makeSlider(label, max, onMove, min = 0) {
   const id = unique();
   const input = make("input", {
@@ -105,6 +105,7 @@ function makeSlider(label, max, onMove, min = 0) {
       input.setAttribute("aria-valuetext", words);
       output.textContent = figures;
     },
+    allow(isUsed) { input.disabled = !isUsed; },
   };
 }
 

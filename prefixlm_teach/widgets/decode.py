@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from prefixlm_teach.arguments import check_flag
 from prefixlm_teach.descriptions import describe_mask
 from prefixlm_teach.drawing import (
     KEY,
@@ -21,7 +22,7 @@ from prefixlm_teach.drawing import (
     draw_lines,
     side_of,
 )
-from prefixlm_teach.explorer_arguments import check_conversation, check_flag, check_step
+from prefixlm_teach.explorer_arguments import check_conversation, check_step
 from prefixlm_teach.masks import create_prefix_lm_mask
 from prefixlm_teach.pictures import MUTED, PX, Picture, canvas, fill, finish, outline, plain_settings, write
 from prefixlm_teach.widgets.base import Checked, Explorer

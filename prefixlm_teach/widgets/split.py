@@ -14,17 +14,15 @@ from prefixlm_teach.captions import caption_mask, caption_split
 from prefixlm_teach.descriptions import describe_mask
 from prefixlm_teach.drawing import (
     KEY,
-    TALL,
     Labels,
     draw_cells,
     draw_head,
     draw_legend,
     draw_lines,
-    draw_strip,
     kinds_of,
     side_of,
-    strip_places,
 )
+from prefixlm_teach.drawing_strip import TALL, draw_strip, strip_places
 from prefixlm_teach.masks import create_prefix_lm_mask
 from prefixlm_teach.picture_arguments import check_tokens
 from prefixlm_teach.pictures import MUTED, PX, SCORED, Picture, canvas, finish, plain_settings, write

@@ -27,12 +27,13 @@ READ = """(root) => {
     sliders: Object.fromEntries(all("input[type=range]").map((range) => [
       range.labels[0].textContent,
       { value: range.valueAsNumber, first: Number(range.min), last: Number(range.max),
-        words: range.getAttribute("aria-valuetext"),
+        disabled: range.disabled, words: range.getAttribute("aria-valuetext"),
         figures: range.parentElement.querySelector(".plx-value").textContent },
     ])),
     items: all(".plx-item").map((item) => ({
       token: item.querySelector(".plx-token").textContent, state: item.dataset.state,
       arrow: getComputedStyle(item.querySelector(".plx-arrow"), "::before").content,
+      answer: item.querySelector(".plx-answer-token")?.textContent ?? null,
     })),
     counts: Object.fromEntries(all(".plx-count").map((count) => [
       count.querySelector(".plx-name").textContent, count.querySelector(".plx-figure").textContent,
