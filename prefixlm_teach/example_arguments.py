@@ -56,8 +56,8 @@ def check_unseen(labels: Tensor, prefix_len: Tensor | None, mask: Tensor | None,
         example, column = (int(at) for at in shown.nonzero()[0])
         where = "the mask shows it" if prefix_len is None else f"prefix_len is {int(prefix_len[example])}"
         raise ValueError(
-            f"labels ask for token {column + 1} of example {example}, but {where}, so the row before, which is "
-            f"to predict it, sees it: make this label {ignore}"
+            f"labels ask for token {column + 1} of example {example}, but {where}, so the row before, which "
+            f"is to predict it, sees it: make this label {ignore}"
         )
 
 

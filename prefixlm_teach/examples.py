@@ -107,7 +107,7 @@ def examples_of_rows(
     A `prefix_len` of 0 asks for all tokens but the first, which nothing stands before to predict.
     """
     tokens, valid = pad_right(rows, pad_id)
-    p = torch.tensor(prefix_len)
+    p = torch.tensor(prefix_len, device="cpu")
     labels = prefix_lm_labels(tokens, p, valid=valid)
     return Examples(tokens, labels, valid, p, kinds=None if kinds is None else tuple(kinds))
 
