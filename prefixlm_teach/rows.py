@@ -52,7 +52,7 @@ def pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tenso
     tokens = torch.full((len(rows), longest), operator.index(pad_id), device="cpu")
     valid = torch.zeros(len(rows), longest, dtype=torch.bool, device="cpu")
     for i, row in enumerate(rows):
-        numbers = [operator.index(id_) for id_ in row]  # PyTorch does not know all the kinds of NumPy
-        tokens[i, : len(row)] = torch.tensor(numbers, dtype=torch.int64, device="cpu")
+        # without a dtype PyTorch refuses NumPy's unsigned ids beside plain ones, such as an end
+        tokens[i, : len(row)] = torch.tensor(row, dtype=torch.int64, device="cpu")
         valid[i, : len(row)] = True
     return tokens, valid

@@ -145,7 +145,6 @@ def raw_lengths(prefix_len: int, *, rate: float = 0.15, mean_span: float = 3.0) 
     check_int("prefix_len", prefix_len, minimum=3)
     check_share("rate", rate)
     check_mean_span(mean_span)
-    prefix_len = operator.index(prefix_len)
     check_raw_length(prefix_len, rate, _lengths_of(LONGEST, rate, mean_span)[0], LONGEST)
     lengths = range(prefix_len - 1, LONGEST)  # one token more shows as many or more: it is noise, or shown
     too_long = bisect_right(lengths, prefix_len, key=lambda L: _lengths_of(L, rate, mean_span)[0])

@@ -101,10 +101,13 @@ NUMPY: dict[str, tuple[Callable[..., Examples], dict[str, Any]]] = {
 @pytest.mark.parametrize("objective", NUMPY)
 def test_numpy_numbers_are_taken_for_what_they_count(objective: str, kind: type[np.integer[Any]]) -> None:
     call, known = NUMPY[objective]
-    plain, of_numpy = call(**known), call(**in_numpy(known, kind))
-    assert torch.equal(of_numpy.tokens, plain.tokens)
-    assert torch.equal(of_numpy.labels, plain.labels)
-    assert of_numpy.tokens.dtype == torch.int64
+    plain, all_in_numpy = call(**known), in_numpy(known, kind)
+    text = {name: all_in_numpy[name] for name in ("rows", "documents", "pairs") if name in known}
+    for given in (all_in_numpy, known | text):  # all numbers, or a text's ids beside plain special ones
+        of_numpy = call(**given)
+        assert torch.equal(of_numpy.tokens, plain.tokens)
+        assert torch.equal(of_numpy.labels, plain.labels)
+        assert of_numpy.tokens.dtype == torch.int64
 
 
 @pytest.mark.parametrize("objective", NUMPY)
