@@ -6,8 +6,10 @@ They return nothing, so that a chapter can show a function without them and stil
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,11 +19,12 @@ COUNTS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # wha
 def check_int(name: str, value: Any, minimum: int) -> None:
     """Raise unless `value` is a whole number of at least `minimum` (a bool is not a number here)."""
     try:
-        number = None if isinstance(value, bool | Tensor) else operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
-    if number is None:
-        raise TypeError(f"{name} must be a whole number, not {kind_of(value)}")
+    if number is None or not isinstance(value, int | np.integer):
+        fix = "" if number is None else f": use int({name})"  # an array or a tensor of one number
+        raise TypeError(f"{name} must be a whole number, not {kind_of(value)}{fix}")
     if number < minimum:
         raise ValueError(f"{name} must be at least {minimum}, not {value}")
 
@@ -218,21 +221,28 @@ def check_flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be True or False, not {kind_of(value)}")
 
 
+def check_number(name: str, value: Any) -> None:
+    """Raise unless `value` is a number (a bool is none here)."""
+    if not isinstance(value, bool) and isinstance(value, int | float):
+        return
+    one = hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0 and not isinstance(value, bool)
+    fix = f": use float({name})" if one else ""
+    raise TypeError(f"{name} must be a number, not {kind_of(value)}{fix}")
+
+
 def check_share(name: str, value: Any, *, none: bool = False, whole: bool = False) -> None:
     """Raise unless `value` is a number between 0 and 1; 0 is allowed with `none`, 1 with `whole`."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {kind_of(value)}")
+    check_number(name, value)
     if not 0 <= value <= 1 or (value == 0 and not none) or (value == 1 and not whole):
         low, high = "at least 0" if none else "above 0", "at most 1" if whole else "below 1"
         raise ValueError(f"{name} must be {low} and {high}, not {value}")
 
 
 def check_rate(name: str, value: Any) -> None:
-    """Raise unless `value` is a number above 0, infinity excluded."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {kind_of(value)}")
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{name} must be above 0, not {value}")
+    """Raise unless `value` is a number above 0 that a float can hold, infinity excluded."""
+    check_number(name, value)
+    if not 0 < value <= sys.float_info.max:
+        raise ValueError(f"{name} must be above 0 and finite, not {value}")
 
 
 def _check_size(name: str, size: int, expected: int | None, unit: str) -> None:

@@ -5,7 +5,6 @@ Source: Radford et al. 2018, Improving language understanding by generative pre-
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from prefixlm_teach.model import TinyPrefixLM
@@ -15,12 +14,12 @@ class TinyCausalLM(TinyPrefixLM):
     """TinyPrefixLM under a causal mask: `prefix_len` says where the target begins, and opens nothing.
 
     So that both are trained, asked and measured by the same code. Arguments and errors are those of
-    `TinyPrefixLM`; a `mask` that is given takes the place of the causal one.
+    `TinyPrefixLM`; a mask that is given is cut to its causal part, so that a packed row, which says by its
+    mask where its documents end, opens nothing either.
     """
 
     def _mask_for(
         self, tokens: Tensor, prefix_len: int | Tensor | None, valid: Tensor | None, mask: Tensor | None
     ) -> Tensor:
-        if prefix_len is not None:
-            prefix_len = torch.zeros_like(torch.as_tensor(prefix_len))
-        return super()._mask_for(tokens, prefix_len, valid, mask)
+        # columns stand in the order of the tokens, whatever is padded or packed
+        return super()._mask_for(tokens, prefix_len, valid, mask).tril()

@@ -13,12 +13,13 @@ and that all places are as likely, is a reading of it.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from prefixlm_teach.arguments import check_int, check_share
+from prefixlm_teach.arguments import check_share
 from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_enough_masks,
@@ -27,7 +28,7 @@ from prefixlm_teach.infill_arguments import (
     check_span_lens,
     check_spans_fit,
 )
-from prefixlm_teach.row_arguments import check_kind, check_row, check_rows
+from prefixlm_teach.row_arguments import check_kind, check_row, check_row_seed, check_rows
 from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
@@ -77,7 +78,8 @@ def codegen2_prompt(prefix: Sequence[int], suffix: Sequence[int], ids: CodeGen2I
     check_kind("ids", ids, CodeGen2Ids)
     check_row("prefix", prefix, special=ids.names())
     check_row("suffix", suffix, special=ids.names())
-    return [*prefix, ids.masks[0], *suffix, ids.end, ids.sep, ids.masks[0]]
+    prompt = [*prefix, ids.masks[0], *suffix, ids.end, ids.sep, ids.masks[0]]
+    return [operator.index(id_) for id_ in prompt]
 
 
 def codegen2_mixture(
@@ -118,21 +120,22 @@ def codegen2_mixture(
     """
     check_kind("ids", ids, CodeGen2Ids)
     check_rows(rows, special=ids.names(but=ids.end))
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
     check_mask_ratio(mask_ratio)
     check_span_lens(span_lens)
     check_share("rate", rate, none=True, whole=True)
+    shortest, longest = (operator.index(length) for length in span_lens)
     documents = [documents_of(row, ids.end) for row in rows]
     lengths = [[len(_text_of(document, ids)) for document in row] for row in documents]
     if rate > 0:
-        check_spans_fit(lengths, span_lens[1])
-        check_enough_masks(lengths, ids.masks, lambda L: _number_of_spans(L, mask_ratio[1], span_lens[0]))
+        check_spans_fit(lengths, longest)
+        check_enough_masks(lengths, ids.masks, lambda L: _number_of_spans(L, mask_ratio[1], shortest))
 
     made = []
     for i, row in enumerate(documents):
         draws = row_draws(seed, i)
         if chance(rate, draws):
-            changed = [_move_spans(document, ids, mask_ratio, span_lens, draws) for document in row]
+            changed = [_move_spans(document, ids, mask_ratio, (shortest, longest), draws) for document in row]
         else:
             changed = row
         made.append([token for document in changed for token in document])

@@ -5,6 +5,7 @@ Source: Devlin et al. 2019 (BERT, arXiv:1810.04805), section 3.1.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,5 +37,5 @@ def cover(
         share = torch.from_numpy(own.random(len(at)))
         any_ids = torch.from_numpy(own.integers(vocab_size, size=len(at)))
         uncovered = torch.where(share < 0.9, any_ids, tokens[i, at])
-        tokens[i, at] = uncovered.masked_fill(share < 0.8, mask_id)
+        tokens[i, at] = uncovered.masked_fill(share < 0.8, operator.index(mask_id))
     return tokens, labels, valid

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from prefixlm_teach.arguments import check_int
+from prefixlm_teach.sampling_arguments import check_seed
 from prefixlm_teach.word_arguments import check_known, check_pairs, check_sounds, check_spelling, check_words
 
 PAD, SEP, END = "<pad>", "<sep>", "<end>"
@@ -219,6 +220,7 @@ def training_batches(
     """
     check_int("batch_size", batch_size, minimum=1)
     check_int("seed", seed, minimum=0)
+    check_seed(seed)
     pairs = [(word, said) for word in words_of(split) for said in load_words()[word]]
     return _shuffled_batches(pairs, vocabulary, batch_size, seed)
 

@@ -9,12 +9,13 @@ Sources: Tay et al. 2022 (UL2, arXiv:2205.05131), Table 1, and the code in its a
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from prefixlm_teach.arguments import check_int, check_rate
+from prefixlm_teach.arguments import check_rate
 from prefixlm_teach.examples import Examples, examples_of_pairs
 from prefixlm_teach.objective_arguments import (
     check_denoiser,
@@ -22,7 +23,7 @@ from prefixlm_teach.objective_arguments import (
     check_mode_ids,
     check_sentinels,
 )
-from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
+from prefixlm_teach.row_arguments import check_id, check_row_seed, check_rows, check_vocab_size
 from prefixlm_teach.rows import draw_int, row_draws
 from prefixlm_teach.spans import Pair, cut_out, noise_mask, span_counts
 
@@ -119,7 +120,8 @@ def mix_denoisers(
     and `end_id`. The draws of row i depend on the seed, on i and on the row's length alone.
 
     Args:
-        rows: texts as lists of ids, of any lengths from 2 on, without the ids that serve as sentinels.
+        rows: texts as lists of ids, of any lengths from 2 on, without `end_id`, mode tokens and the ids that
+            serve as sentinels.
         denoisers: what to draw from, such as `UL2_TABLE`, `UL2_CODE` or `UL2R`.
         vocab_size: V, the number of ids; the highest ones are the sentinels.
         end_id: the id at the end of prefix and target.
@@ -132,22 +134,26 @@ def mix_denoisers(
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range, a row is too short, one of the
-            denoisers cannot be applied to one of the rows, or an id that has to serve as sentinel is taken.
+            denoisers cannot be applied to one of the rows, a row holds `end_id` or a mode token, two of these
+            are equal, or an id that has to serve as sentinel is taken.
     """
     check_vocab_size(vocab_size)
-    check_rows(rows, vocab_size, shortest=2)
+    vocab_size = operator.index(vocab_size)
     check_denoisers(denoisers, Denoiser)
     check_id("end_id", end_id, vocab_size)
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
     modes = {denoiser.mode for denoiser in denoisers}
-    check_mode_ids(mode_ids, modes, vocab_size)
+    check_mode_ids(mode_ids, modes, end_id, vocab_size)
     check_id("pad_id", pad_id, vocab_size)
     named = {} if mode_ids is None else {f"mode_ids[{mode!r}]": mode_ids[mode] for mode in modes}
+    special = {end_id: "end_id", **{id_: name for name, id_ in named.items()}}
+    check_rows(rows, vocab_size, shortest=2, special=special)
     lengths = {len(row) for row in rows}
     most = max(denoiser.most_spans(length) for denoiser in denoisers for length in lengths)
     check_sentinels(rows, vocab_size, most, {"end_id": end_id, "pad_id": pad_id, **named})
 
-    shares = np.array([denoiser.share for denoiser in denoisers])
+    shares = np.array([float(denoiser.share) for denoiser in denoisers])
+    shares /= shares.max()  # so that large ones have a finite sum
     pairs, kinds = [], []
     for i, row in enumerate(rows):
         draws = row_draws(seed, i)

@@ -40,6 +40,27 @@ def check_labels(labels: Any, tokens: Tensor, valid: Tensor, ignore: int) -> Non
         raise ValueError(f"labels ask for padding: they must be {ignore} where valid is False")
 
 
+def check_unseen(labels: Tensor, prefix_len: Tensor | None, mask: Tensor | None, ignore: int) -> None:
+    """Raise if a label is asked of the row before it, and that row sees the very token.
+
+    The arguments have passed the other checks of `Examples`; the label in column 0 is asked of no row.
+    """
+    if mask is not None:
+        squares = mask.reshape(-1, *mask.shape[-2:])  # (1 or B, T, T)
+        seen = squares.diagonal(1, -2, -1)  # (1 or B, T - 1): does a row see the next token?
+    else:
+        assert prefix_len is not None  # noqa: S101 - for the type checker
+        seen = torch.arange(1, labels.size(1), device=labels.device) < prefix_len.view(-1, 1)  # (B, T - 1)
+    shown = (labels[:, 1:] != ignore) & seen
+    if bool(shown.any()):
+        example, column = (int(at) for at in shown.nonzero()[0])
+        where = "the mask shows it" if prefix_len is None else f"prefix_len is {int(prefix_len[example])}"
+        raise ValueError(
+            f"labels ask for token {column + 1} of example {example}, but {where}, so the row before, which "
+            f"is to predict it, sees it: make this label {ignore}"
+        )
+
+
 def check_counted(positions: Any, tokens: Tensor) -> None:
     """Raise unless `positions` is an integer tensor of the shape of `tokens`, from 0 on."""
     if not isinstance(positions, Tensor):
@@ -54,7 +75,16 @@ def check_counted(positions: Any, tokens: Tensor) -> None:
 
 
 def check_examples(
-    tokens: Any, labels: Any, valid: Any, prefix_len: Any, mask: Any, positions: Any, kinds: Any, ignore: int
+    tokens: Any,
+    labels: Any,
+    valid: Any,
+    prefix_len: Any,
+    mask: Any,
+    positions: Any,
+    kinds: Any,
+    *,
+    cloze: bool,
+    ignore: int,
 ) -> None:
     """Raise unless the parts of `Examples` fit each other."""
     check_ids("tokens", tokens)
@@ -73,6 +103,8 @@ def check_examples(
     else:
         check_same_device("prefix_len", prefix_len, "tokens", tokens)
         check_prefix_len(prefix_len, tokens.size(1), valid=valid)
+    if not cloze:
+        check_unseen(labels, prefix_len, mask, ignore)
     if positions is not None:
         check_counted(positions, tokens)
     if kinds is not None:

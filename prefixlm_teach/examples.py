@@ -36,7 +36,8 @@ class Examples:
 
     Raises:
         TypeError, ValueError: a part has the wrong kind, shape, device or range, a label stands at padding,
-            or both or neither of `prefix_len` and `mask` are given.
+            the row that is to predict a label sees its token (but in a cloze), or both or neither of
+            `prefix_len` and `mask` are given.
     """
 
     tokens: Tensor
@@ -52,6 +53,7 @@ class Examples:
         check_flag("cloze", self.cloze)
         check_examples(
             *(self.tokens, self.labels, self.valid, self.prefix_len, self.mask, self.positions, self.kinds),
+            cloze=self.cloze,
             ignore=IGNORE,
         )
 
@@ -105,7 +107,7 @@ def examples_of_rows(
     A `prefix_len` of 0 asks for all tokens but the first, which nothing stands before to predict.
     """
     tokens, valid = pad_right(rows, pad_id)
-    p = torch.tensor(prefix_len)
+    p = torch.tensor(prefix_len, device="cpu")
     labels = prefix_lm_labels(tokens, p, valid=valid)
     return Examples(tokens, labels, valid, p, kinds=None if kinds is None else tuple(kinds))
 

@@ -32,7 +32,7 @@ def check_segments(pairs: Any, special: Mapping[int, str], vocab_size: int) -> N
     check_list("pairs", pairs, "pairs of lists of ids")
     for i, pair in enumerate(pairs):
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"pairs[{i}] must be a tuple of two lists of ids, not {kind_of(pair)}")
+            raise TypeError(f"pairs[{i}] must be a tuple of two lists of ids, not {_size_of(pair)}")
         check_rows(pair, vocab_size, special=special, name=f"pairs[{i}]")
 
 
@@ -113,5 +113,9 @@ def check_kinds(kinds: Any, known: Sequence[str], examples: int) -> None:
 
 def _check_bounds(name: str, bounds: Any) -> tuple[Any, Any]:
     if not isinstance(bounds, tuple) or len(bounds) != 2:
-        raise TypeError(f"{name} must be a pair such as (low, high), not {kind_of(bounds)}")
+        raise TypeError(f"{name} must be a pair such as (low, high), not {_size_of(bounds)}")
     return bounds
+
+
+def _size_of(value: Any) -> str:
+    return f"a tuple of {len(value)}" if isinstance(value, tuple) else kind_of(value)

@@ -9,13 +9,14 @@ StarCoder (bigcode-project/Megatron-LM, `megatron/data/gpt_dataset.py`), whose d
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from prefixlm_teach.arguments import check_flag, check_int, check_share
+from prefixlm_teach.arguments import check_flag, check_share
 from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.infill_arguments import (
     check_decoded,
@@ -23,7 +24,7 @@ from prefixlm_teach.infill_arguments import (
     check_texts,
     check_tokeniser,
 )
-from prefixlm_teach.row_arguments import check_kind, check_row, check_rows
+from prefixlm_teach.row_arguments import check_kind, check_row, check_row_seed, check_rows
 from prefixlm_teach.rows import chance, documents_of, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
@@ -86,8 +87,10 @@ def _arrange(
     prefix: Sequence[int], middle: Sequence[int], suffix: Sequence[int], ids: FimIds, spm: bool
 ) -> list[int]:
     if spm:
-        return [ids.prefix, ids.suffix, *suffix, ids.middle, *prefix, *middle]
-    return [ids.prefix, *prefix, ids.suffix, *suffix, ids.middle, *middle]
+        arranged = [ids.prefix, ids.suffix, *suffix, ids.middle, *prefix, *middle]
+    else:
+        arranged = [ids.prefix, *prefix, ids.suffix, *suffix, ids.middle, *middle]
+    return [operator.index(id_) for id_ in arranged]
 
 
 def fill_in_the_middle(
@@ -128,7 +131,7 @@ def fill_in_the_middle(
         check_texts("documents", documents)
     check_share("rate", rate, none=True, whole=True)
     check_share("spm_rate", spm_rate, none=True, whole=True)
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
 
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
     rows = []
@@ -177,7 +180,7 @@ def fill_in_contexts(
     check_rows(rows, special=ids.names(but=ids.end))
     check_share("rate", rate, none=True, whole=True)
     check_share("spm_rate", spm_rate, none=True, whole=True)
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
 
     to_ids: ToIds = list if encode is None else _checked(encode, ids)
     made = []

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-import math
 import operator
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int, check_prefix_len, check_share, kind_of
-from prefixlm_teach.row_arguments import check_kind, check_list, check_own_ids
+from prefixlm_teach.arguments import check_int, check_number, check_prefix_len, check_share, kind_of
+from prefixlm_teach.row_arguments import check_kind, check_list, check_own_ids, check_row_seed
 
 
 def check_special_ids(special_ids: Any, rows: Sequence[Sequence[int]]) -> None:
     """Raise unless `special_ids` is a collection of ids that leaves each of the `rows` another one."""
-    if isinstance(special_ids, str | bytes | Tensor) or not isinstance(special_ids, Collection):
-        raise TypeError(f"special_ids must be a list or a set of ids, not {kind_of(special_ids)}")
+    if isinstance(special_ids, str | bytes | Tensor | np.ndarray) or not isinstance(special_ids, Collection):
+        fix = ": use special_ids.tolist()" if hasattr(special_ids, "tolist") else ""
+        raise TypeError(f"special_ids must be a list or a set of ids, not {kind_of(special_ids)}{fix}")
     for id_ in special_ids:
         check_int("each of special_ids", id_, minimum=0)
+    special = set(special_ids)
     for i, row in enumerate(rows):
-        if set(row) <= set(special_ids):
+        if special.issuperset(row):
             raise ValueError(f"rows[{i}] holds nothing but special_ids: there is no token to ask for")
 
 
 def check_mean_span(mean_span: Any) -> None:
     """Raise unless `mean_span` is a finite number of tokens, at least 1."""
-    if isinstance(mean_span, bool) or not isinstance(mean_span, int | float):
-        raise TypeError(f"mean_span must be a number, not {kind_of(mean_span)}")
-    if not 1 <= mean_span < math.inf:
-        raise ValueError(f"mean_span must be at least 1 token, not {mean_span}")
+    check_number("mean_span", mean_span)
+    if not 1 <= mean_span <= sys.float_info.max:
+        raise ValueError(f"mean_span must be at least 1 token, and finite, not {mean_span}")
+
+
+def check_raw_length(prefix_len: int, rate: float, shown: int, longest: int) -> None:
+    """Raise if a text of the `longest` length, of which `shown` tokens are prefix, does not overfill one."""
+    if shown <= prefix_len:
+        raise ValueError(
+            f"prefix_len {prefix_len} takes a text of {longest} tokens or more at a rate of {rate}: lower "
+            "the rate, or prefix_len"
+        )
 
 
 def check_room_between(length: int, noise: int, spans: int) -> None:
@@ -73,11 +84,11 @@ def check_one_split(prefix_len: Any, seed: Any, rows: Sequence[Sequence[int]]) -
     if prefix_len is not None and seed is not None:
         raise TypeError("pass prefix_len or seed, not both: a prefix_len leaves nothing to draw")
     if prefix_len is None:
-        check_int("seed", seed, minimum=0)
+        check_row_seed(seed)
         return
-    lengths = torch.tensor([len(row) for row in rows])
+    lengths = torch.tensor([len(row) for row in rows], device="cpu")
     check_prefix_len(prefix_len, int(lengths.max()), batch=len(rows))
-    too_long = torch.as_tensor(prefix_len).cpu() >= lengths
+    too_long = torch.as_tensor(prefix_len, device="cpu") >= lengths
     if bool(too_long.any()):
         i = int(too_long.int().argmax())
         raise ValueError(f"prefix_len leaves no target to rows[{i}], which has {int(lengths[i])} tokens")
@@ -106,8 +117,8 @@ def check_denoisers(denoisers: Any, kind: type) -> None:
         check_kind(f"denoisers[{i}]", denoiser, kind)
 
 
-def check_mode_ids(mode_ids: Any, modes: Collection[str], vocab_size: int) -> None:
-    """Raise unless `mode_ids` is None or has an id of the vocabulary for each of the `modes`."""
+def check_mode_ids(mode_ids: Any, modes: Collection[str], end_id: int, vocab_size: int) -> None:
+    """Raise unless `mode_ids` is None or has an id of its own, not `end_id`, for each of the `modes`."""
     if mode_ids is None:
         return
     if not isinstance(mode_ids, Mapping):
@@ -115,7 +126,8 @@ def check_mode_ids(mode_ids: Any, modes: Collection[str], vocab_size: int) -> No
     for mode in sorted(modes):
         if mode not in mode_ids:
             raise ValueError(f"mode_ids lacks the mode {mode!r}: give each an id, or pass None for no modes")
-    check_own_ids({f"mode_ids[{mode!r}]": mode_ids[mode] for mode in sorted(modes)}, vocab_size)
+    own = {f"mode_ids[{mode!r}]": mode_ids[mode] for mode in sorted(modes)}
+    check_own_ids({**own, "end_id": end_id}, vocab_size)
 
 
 def check_packing(lengths: Any, max_len: Any) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_int, check_share
+from prefixlm_teach.arguments import check_share
 from prefixlm_teach.cover import cover
 from prefixlm_teach.examples import Examples, examples_of_rows
 from prefixlm_teach.objective_arguments import check_one_split, check_special_ids
-from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
+from prefixlm_teach.row_arguments import check_id, check_row_seed, check_rows, check_vocab_size
 from prefixlm_teach.rows import draw_int, row_draws
 
 
@@ -69,7 +69,7 @@ def prefix_lm(
     check_id("pad_id", pad_id)
     p: list[int]
     if seed is None:
-        p = torch.as_tensor(prefix_len).expand(len(rows)).tolist()
+        p = torch.as_tensor(prefix_len, device="cpu").expand(len(rows)).tolist()
     else:
         p = [draw_int(1, len(row) - 1, row_draws(seed, i)) for i, row in enumerate(rows)]
     return examples_of_rows(rows, p, pad_id)
@@ -93,7 +93,7 @@ def masked_lm(
     per row, which is left out here. The draws of row i depend on the seed, on i and on the row alone.
 
     Args:
-        rows: texts as lists of ids.
+        rows: texts as lists of ids, without `mask_id`.
         vocab_size: V, the number of ids.
         mask_id: the id that covers a token.
         seed: draws places and covers.
@@ -105,19 +105,21 @@ def masked_lm(
         Examples with `cloze`, whose `prefix_len` is the length of each row.
 
     Raises:
-        TypeError, ValueError: an argument has the wrong kind or range, or a row has no token to ask for.
+        TypeError, ValueError: an argument has the wrong kind or range, a row holds `mask_id`, or has no
+            token to ask for.
     """
     check_vocab_size(vocab_size)
-    check_rows(rows, vocab_size)
     check_id("mask_id", mask_id, vocab_size)
-    check_int("seed", seed, minimum=0)
+    check_rows(rows, vocab_size, special={mask_id: "mask_id"})
+    check_row_seed(seed)
     check_share("rate", rate)
     check_special_ids(special_ids, rows)
     check_id("pad_id", pad_id, vocab_size)
     draws = [row_draws(seed, i) for i in range(len(rows))]
+    special = set(special_ids)
     places = []
     for row, own in zip(rows, draws, strict=True):
-        usual = [t for t, id_ in enumerate(row) if id_ not in special_ids]
+        usual = [t for t, id_ in enumerate(row) if id_ not in special]
         count = max(round(len(row) * rate), 1)
         places.append(own.permutation(usual)[:count].tolist())
     tokens, labels, valid = cover(rows, places, draws, mask_id=mask_id, vocab_size=vocab_size, pad_id=pad_id)

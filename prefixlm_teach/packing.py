@@ -89,13 +89,17 @@ def first_fit(lengths: Sequence[int], max_len: int) -> list[list[int]]:
         TypeError, ValueError: a number is not whole or out of range, or a document is longer than a row.
     """
     check_packing(lengths, max_len)
+    sizes = [operator.index(length) for length in lengths]
+    shortest = min(sizes)
     rows: list[list[int]] = []
-    room: list[int] = []  # what is left in each row
-    for d, length in enumerate(map(operator.index, lengths)):
-        row = next((r for r, left in enumerate(room) if left >= length), len(rows))
+    room: dict[int, int] = {}  # what is left in each row that can still take a document
+    for d, size in enumerate(sizes):
+        row = next((r for r, left in room.items() if left >= size), len(rows))
         if row == len(rows):
             rows.append([])
-            room.append(max_len)
+            room[row] = operator.index(max_len)
         rows[row].append(d)
-        room[row] -= length
+        room[row] -= size
+        if room[row] < shortest:
+            del room[row]
     return rows

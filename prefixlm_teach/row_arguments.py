@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,9 +26,21 @@ def check_list(name: str, value: Any, of_what: str) -> None:
 
 
 def _check_sequence(name: str, value: Any, of_what: str) -> None:
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+    if isinstance(value, str | bytes | deque) or not isinstance(value, Sequence):
         fix = f": use {name}.tolist()" if hasattr(value, "tolist") else ""
+        if isinstance(value, deque):  # a sequence that cannot be cut
+            fix = f": use list({name})"
         raise TypeError(f"{name} must be a list of {of_what}, not {kind_of(value)}{fix}")
+
+
+def check_row_seed(seed: Any) -> None:
+    """Raise unless `seed` is a number from which the draws of a row can be made.
+
+    From 2 ** 32 on, a seed and a row would have the draws of another seed and another row.
+    """
+    check_int("seed", seed, minimum=0)
+    if operator.index(seed) >= 2**32:
+        raise ValueError(f"seed must be below 2 ** 32, not {seed}")
 
 
 def check_vocab_size(vocab_size: Any, special: Mapping[int, str] | None = None) -> None:

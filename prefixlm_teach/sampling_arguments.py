@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prefixlm_teach.arguments import check_has_values, check_int, kind_of
+from prefixlm_teach.arguments import check_has_values, check_int, check_number, kind_of
 
 COLDEST = 1e-6  # colder, and dividing by it leaves the numbers that float32 has
 
@@ -44,12 +44,6 @@ def check_sampling(temperature: Any, top_k: Any, top_p: Any) -> None:
         check_number("top_p", top_p)
         if not 0 < top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
-
-
-def check_number(name: str, value: Any) -> None:
-    """Raise unless `value` is a number (a bool is none here)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {kind_of(value)}")
 
 
 def check_generator(generator: Any) -> None:

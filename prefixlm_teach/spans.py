@@ -6,6 +6,8 @@ Source: Raffel et al. 2020 (T5, arXiv:1910.10683), sections 3.1.4 and 3.3.4, and
 
 from __future__ import annotations
 
+import operator
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,13 +18,16 @@ from prefixlm_teach.arguments import check_flag, check_int, check_share
 from prefixlm_teach.examples import Examples, examples_of_pairs
 from prefixlm_teach.objective_arguments import (
     check_mean_span,
+    check_raw_length,
     check_room_between,
     check_sentinels,
 )
-from prefixlm_teach.row_arguments import check_id, check_rows, check_vocab_size
+from prefixlm_teach.row_arguments import check_id, check_row_seed, check_rows, check_vocab_size
 from prefixlm_teach.rows import draw_int, row_draws
 
 Pair = tuple[list[int], list[int]]  # prefix and target
+
+LONGEST = 2**40  # tokens of a text that `raw_lengths` looks at
 
 
 def span_corruption(
@@ -46,7 +51,8 @@ def span_corruption(
     The draws of row i depend on the seed, on i and on the row's length alone.
 
     Args:
-        rows: texts as lists of ids, of any lengths from 2 on, without the ids that serve as sentinels.
+        rows: texts as lists of ids, of any lengths from 2 on, without `end_id` and the ids that serve as
+            sentinels.
         vocab_size: V, the number of ids; the highest ones are the sentinels.
         end_id: the id at the end of prefix and target.
         seed: draws the spans.
@@ -63,12 +69,13 @@ def span_corruption(
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind or range, a row is too short, the spans do not
-            fit into a row, or an id that has to serve as sentinel is taken.
+            fit into a row, a row holds `end_id`, or an id that has to serve as sentinel is taken.
     """
     check_vocab_size(vocab_size)
-    check_rows(rows, vocab_size, shortest=2)
+    vocab_size = operator.index(vocab_size)
     check_id("end_id", end_id, vocab_size)
-    check_int("seed", seed, minimum=0)
+    check_rows(rows, vocab_size, shortest=2, special={end_id: "end_id"})
+    check_row_seed(seed)
     check_share("rate", rate)
     check_mean_span(mean_span)
     check_flag("wrap", wrap)
@@ -105,6 +112,7 @@ def span_counts(length: int, rate: float, mean_span: float) -> tuple[int, int]:
     check_int("length", length, minimum=2)
     check_share("rate", rate)
     check_mean_span(mean_span)
+    length = operator.index(length)
     noise, spans = _counts(length, rate, mean_span)
     check_room_between(length, noise, spans)
     return noise, spans
@@ -131,14 +139,16 @@ def raw_lengths(prefix_len: int, *, rate: float = 0.15, mean_span: float = 3.0) 
         The number of tokens of the text, and of its target with the token that ends it.
 
     Raises:
-        TypeError, ValueError: a number is none or out of range, or the spans do not fit into the text.
+        TypeError, ValueError: a number is none or out of range, the spans do not fit into the text, or it is
+            longer than 2 ** 40 tokens.
     """
     check_int("prefix_len", prefix_len, minimum=3)
     check_share("rate", rate)
     check_mean_span(mean_span)
-    length = prefix_len - 1
-    while _lengths_of(length + 1, rate, mean_span)[0] <= prefix_len:
-        length += 1
+    check_raw_length(prefix_len, rate, _lengths_of(LONGEST, rate, mean_span)[0], LONGEST)
+    lengths = range(prefix_len - 1, LONGEST)  # one token more shows as many or more: it is noise, or shown
+    too_long = bisect_right(lengths, prefix_len, key=lambda L: _lengths_of(L, rate, mean_span)[0])
+    length = lengths[too_long - 1]
     p, target_len = _lengths_of(length, rate, mean_span)
     if rate == 0.5 and target_len > p:
         length -= 1
@@ -173,7 +183,7 @@ def random_composition(total: int, parts: int, draws: np.random.Generator) -> ND
 
 def cut_out(row: Sequence[int], where: NDArray[np.bool_], vocab_size: int) -> Pair:
     """Return a row without the tokens `where` it is True, and one without the others, sentinels for both."""
-    ids = np.asarray(row)
+    ids = np.asarray(row, dtype=np.int64)
     return _replace_runs(ids, where, vocab_size), _replace_runs(ids, ~where, vocab_size)
 
 

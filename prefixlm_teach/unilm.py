@@ -27,7 +27,7 @@ from prefixlm_teach.infill_arguments import (
     check_segments,
 )
 from prefixlm_teach.masks import causal_mask, create_prefix_lm_mask
-from prefixlm_teach.row_arguments import check_kind, check_vocab_size
+from prefixlm_teach.row_arguments import check_kind, check_row_seed, check_vocab_size
 from prefixlm_teach.rows import chance, draw_int, row_draws
 from prefixlm_teach.special_ids import SpecialIds
 
@@ -83,7 +83,7 @@ def draw_unilm_kinds(examples: int, *, seed: int) -> list[Kind]:
         TypeError, ValueError: a number is not whole or too small.
     """
     check_int("examples", examples, minimum=1)
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
     sixths: list[Kind] = [*KINDS[:2], *KINDS]  # the first two have two sixths each
     return [sixths[draw_int(0, 5, row_draws(seed, i))] for i in range(examples)]
 
@@ -125,7 +125,7 @@ def unilm_cloze(
     check_vocab_size(vocab_size, ids.names())
     check_segments(pairs, ids.names(), vocab_size)
     check_kinds(kinds, KINDS, len(pairs))
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
     check_share("rate", rate, whole=True)
 
     rows, prefix_len = [], []
@@ -166,7 +166,7 @@ def unilm_finetuning(
     check_kind("ids", ids, UniLMIds)
     check_vocab_size(vocab_size, ids.names())
     check_segments(pairs, ids.names(), vocab_size)
-    check_int("seed", seed, minimum=0)
+    check_row_seed(seed)
     check_share("rate", rate, whole=True)
 
     rows = [[ids.start, *source, ids.end, *target, ids.end] for source, target in pairs]
@@ -195,14 +195,16 @@ def _cloze(
     tokens, labels, valid = cover(
         rows, places, draws, mask_id=ids.mask, vocab_size=vocab_size, pad_id=ids.pad
     )
-    mask = create_prefix_lm_mask(tokens.size(1), torch.tensor(prefix_len), valid=valid)
-    backwards = torch.tensor([kind == "right-to-left" for kind in kinds])[:, None, None, None]
-    mask = torch.where(backwards, right_to_left_mask(tokens.size(1), valid=valid), mask)
+    with torch.device("cpu"):  # where the tokens are, whatever the default device is
+        mask = create_prefix_lm_mask(tokens.size(1), torch.tensor(prefix_len), valid=valid)
+        backwards = torch.tensor([kind == "right-to-left" for kind in kinds])[:, None, None, None]
+        mask = torch.where(backwards, right_to_left_mask(tokens.size(1), valid=valid), mask)
     return Examples(tokens, labels, valid, mask=mask, cloze=True)
 
 
 def choose_places(may: list[int], n: int, n_gram_rate: float, draws: np.random.Generator) -> list[int]:
     """Return n of the places that may be covered, chosen one by one or some in a row."""
+    allowed = set(may)
     chosen: set[int] = set()
     for place in draws.permutation(may).tolist():
         if len(chosen) >= n:
@@ -211,7 +213,7 @@ def choose_places(may: list[int], n: int, n_gram_rate: float, draws: np.random.G
             continue
         length = draw_int(2, 3, draws) if chance(n_gram_rate, draws) else 1
         for t in range(place, place + length):
-            if t not in may:
+            if t not in allowed:
                 break  # an n-gram ends where its segment does
             chosen.add(t)
     kept: list[int] = draws.permutation(sorted(chosen))[:n].tolist()

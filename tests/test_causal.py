@@ -93,10 +93,14 @@ def test_no_weight_lies_right_of_the_diagonal_and_the_probe_calls_it_causal() ->
     assert "causal" in str(explain(visibility(causal, tokens, 5), 5)).lower()
 
 
-def test_a_mask_that_is_given_counts() -> None:
+@pytest.mark.parametrize("shape", [(6, 6), (2, 1, 6, 6)])
+def test_a_mask_that_is_given_counts_as_far_as_it_is_causal(shape: tuple[int, ...]) -> None:
     causal, prefix = twins()
-    tokens, mask = torch.arange(6)[None], torch.rand(6, 6) < 0.5
-    assert torch.equal(causal(tokens, mask=mask), prefix(tokens, mask=mask))
+    tokens, mask = torch.arange(12).view(2, 6) % V, torch.rand(shape) < 0.5
+    logits = causal(tokens, mask=mask)
+    assert torch.equal(logits, prefix(tokens, mask=mask & causal_mask(6)))
+    assert not torch.equal(logits, causal(tokens, 0))
+    assert not torch.equal(logits, prefix(tokens, mask=mask))
 
 
 @pytest.mark.parametrize("wrong", [-1, 9, 2.0, True, torch.tensor([3, 3])])

@@ -207,6 +207,32 @@ def test_parts_that_do_not_fit_are_refused(case: str) -> None:
         Examples(**{**PARTS, "prefix_len": P, **wrong})
 
 
+@pytest.mark.parametrize("by_mask", [False, True])
+@pytest.mark.parametrize("column", [1, 2])
+def test_a_label_that_its_row_sees_is_refused_but_in_a_cloze(column: int, by_mask: bool) -> None:
+    labels = torch.full_like(LABELS, -100)
+    labels[0, column] = TOKENS[0, column]
+    p = torch.tensor([3, 1])
+    shown = create_prefix_lm_mask(4, p, valid=VALID) if by_mask else None
+    split = {"mask": shown} if by_mask else {"prefix_len": p}
+    with pytest.raises(ValueError, match=rf"labels ask for token {column} of example 0, .* sees it"):
+        Examples(TOKENS, labels, VALID, **split)
+    assert Examples(TOKENS, labels, VALID, **split, cloze=True).label_count == 1
+    for asked in (0, 3):  # asked of no row, and after the prefix
+        Examples(TOKENS, labels.roll(asked - column, 1), VALID, **split)
+
+
+def test_an_example_of_one_token_can_be_made_and_asks_nothing() -> None:
+    one = torch.tensor([[3]])
+    for shown in ({"mask": torch.tensor([[[[True]]]])}, {"prefix_len": torch.tensor([1])}):
+        assert Examples(one, one, one > 0, **shown).label_count == 0
+
+
+def test_a_label_that_a_mask_for_all_examples_shows_is_refused() -> None:
+    with pytest.raises(ValueError, match="labels ask for token 1 of example 1, but the mask shows it"):
+        Examples(**PARTS, mask=create_prefix_lm_mask(4, 2))
+
+
 LOGITS = torch.zeros(2, 4, V)
 
 

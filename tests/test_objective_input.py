@@ -202,14 +202,6 @@ def test_a_vocabulary_without_room_for_its_sentinels_is_refused() -> None:
         span_corruption([[0] * 6], vocab_size=3, end_id=1, seed=0, rate=0.5, mean_span=1.0)
 
 
-def test_numpy_ids_and_an_endless_seed_are_taken() -> None:
-    plain = span_corruption(ROWS, vocab_size=V, end_id=23, seed=2**70)
-    rows = [list(np.array(row)) for row in ROWS]
-    assert torch.equal(
-        span_corruption(rows, vocab_size=np.int64(V), end_id=23, seed=2**70).tokens, plain.tokens
-    )
-
-
 def test_modes_that_no_denoiser_has_need_no_id_and_may_have_any() -> None:
     mix_denoisers(**CORRUPT, denoisers=UL2R[:1], mode_ids={"S": 20})
     mix_denoisers(**CORRUPT, denoisers=UL2R[:1], mode_ids={"S": 20, "X": None})

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from prefixlm_teach import (
     Examples,
     RotaryPrefixLM,
+    TinyCausalLM,
     TinyEncoderDecoder,
     TinyPrefixLM,
     causal_lm,
@@ -64,14 +65,25 @@ def assert_equal_training(model: nn.Module, separate: Examples, packed: Examples
 
 
 @settings(max_examples=40)
-@given(texts, st.sampled_from(["causal", "prefix", "masked"]), st.integers(7, 20), seeds)
+@given(
+    texts,
+    st.sampled_from(["causal", "prefix", "masked"]),
+    st.integers(7, 20),
+    seeds,
+    st.sampled_from([TinyPrefixLM, TinyCausalLM]),
+)
 def test_loss_and_gradients_are_those_of_separate_rows(
-    rows: list[list[int]], objective: str, max_len: int, seed: int
+    rows: list[list[int]], objective: str, max_len: int, seed: int, kind: type[TinyPrefixLM]
 ) -> None:
     separate = made(rows, objective, seed)
     packed = pack(separate, max_len)
     assert packed.tokens.size(1) <= max_len
-    assert_equal_training(tiny(), separate, packed)
+    assert_equal_training(tiny(kind), separate, packed)
+
+
+def test_a_packed_prefix_opens_nothing_to_a_causal_model() -> None:
+    separate = prefix_lm(ROWS, prefix_len=P)
+    assert_equal_training(tiny(TinyCausalLM), separate, pack(separate, 14))
 
 
 def test_a_label_of_a_first_token_is_not_asked_of_the_document_before() -> None:

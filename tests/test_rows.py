@@ -10,7 +10,7 @@ from objectives import chi_square
 from prefixlm_teach.rows import chance, documents_of, draw_int, pad_right, row_draws
 
 END = 9
-seeds = st.integers(0, 2**70)
+seeds = st.integers(0, 2**32 - 2)
 
 
 def numbers(seed: int, row: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from prefixlm_teach.rows import row_draws
 from prefixlm_teach.spans import cut_out, noise_mask, random_composition
 
 V, END, PAD = 100, 40, 41
-seeds = st.integers(0, 2**40)
+seeds = st.integers(0, 2**32 - 1)
 rates = st.floats(0.01, 0.6)
 means = st.floats(1.0, 20.0)
 texts = st.lists(st.lists(st.integers(0, 39), min_size=2, max_size=40), min_size=1, max_size=4)
@@ -310,9 +311,49 @@ def test_a_text_of_the_raw_length_fills_the_prefix_and_a_longer_one_overflows(
     assert int(longer.prefix_len) > prefix_len
 
 
+@given(st.integers(3, 60), st.floats(0.01, 0.99), st.floats(1.0, 20.0))
+def test_the_raw_length_is_that_of_a_search_token_by_token(
+    prefix_len: int, rate: float, mean_span: float
+) -> None:
+    length = prefix_len - 1
+    while lengths_by_formula(length + 1, rate, mean_span)[0] <= prefix_len:
+        length += 1
+    if rate == 0.5 and lengths_by_formula(length, rate, mean_span)[1] > prefix_len:
+        length -= 1
+    try:
+        raw = raw_lengths(prefix_len, rate=rate, mean_span=mean_span)
+    except ValueError as error:
+        assert "to keep them apart" in str(error)  # noqa: PT017 - one of two outcomes
+    else:
+        assert raw == (length, lengths_by_formula(length, rate, mean_span)[1])
+
+
+def lengths_by_formula(length: int, rate: float, mean_span: float) -> tuple[int, int]:
+    """How long prefix and target of a text are, each with its end."""
+    noise = min(max(round(length * rate), 1), length - 1)
+    spans = max(round(noise / mean_span), 1)
+    return length - noise + spans + 1, noise + spans + 1
+
+
+@given(st.integers(2, 2**41), st.floats(0.01, 0.999), st.floats(1.0, 1e6))
+def test_a_longer_text_never_has_a_shorter_prefix(length: int, rate: float, mean_span: float) -> None:
+    shown = [lengths_by_formula(length + more, rate, mean_span)[0] for more in range(20)]
+    assert shown == sorted(shown)
+
+
+def test_a_text_of_any_length_is_found_at_once_and_one_without_end_refused() -> None:
+    start = perf_counter()
+    assert raw_lengths(512, rate=1 - 1e-7, mean_span=1e300)[0] > 5e9
+    assert raw_lengths(10**11)[0] > 10**11
+    for prefix_len, rate in ((512, 1 - 2**-53), (10**30, 0.15)):
+        with pytest.raises(ValueError, match=rf"prefix_len {prefix_len} takes a text of {2**40} tokens"):
+            raw_lengths(prefix_len, rate=rate, mean_span=1e300)
+    assert perf_counter() - start < 1
+
+
 def test_sentinels_stop_above_the_ids_of_the_text() -> None:
     known = {"end_id": 1, "seed": 0, "rate": 0.5, "mean_span": 1.0}
-    row = [0, 1, 2, 3, 4, 5, 6, 7]  # four spans
+    row = [0, 0, 2, 3, 4, 5, 6, 7]  # four spans
     assert span_corruption([row], vocab_size=12, **known).tokens.max() == 11
     with pytest.raises(
         ValueError, match=r"rows\[0\] holds the id 7, but the ids from 7 to 10 have to be free"

@@ -308,7 +308,8 @@ def test_a_mask_that_is_that_of_a_prefix_is_known_as_one(p: int) -> None:
         made = prefix_lm(rows, prefix_len=min(p, 5))
         mask = torch.ones(6, 6).tril().bool()
         mask[:, :p] = True
-        return Examples(made.tokens, made.labels, made.valid, mask=mask[None, None])
+        # where all is seen, only a cloze may ask
+        return Examples(made.tokens, made.labels, made.valid, mask=mask[None, None], cloze=p == 6)
 
     explorer = ObjectiveExplorer({"masked": masked}, SENTENCE, VOCABULARY)
     assert explorer.made is not None
