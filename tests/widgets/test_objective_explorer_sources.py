@@ -25,10 +25,10 @@ from prefixlm_teach import (
     fill_in_the_middle,
     masked_lm,
     prefix_lm,
-    span_corruption,
 )
+from prefixlm_teach.examples import examples_of_pairs
 from prefixlm_teach.rows import row_draws
-from prefixlm_teach.spans import noise_mask
+from prefixlm_teach.spans import cut_out, noise_mask
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "."]
 SPECIAL = ["<pad>", "</s>", "<sep>", "<eom>", "<pre>", "<mid>", "<suf>"]
@@ -50,14 +50,19 @@ def noise(explorer: ObjectiveExplorer) -> list[int]:
     return list(explorer.made.noise)
 
 
+def corrupt(rows: list[list[int]], *, seed: int, rate: float = 0.15, mean_span: float = 3.0) -> Examples:
+    """Span corruption of somebody who lets a text hold the very end that is added to it."""
+    where = noise_mask(len(rows[0]), rate, mean_span, row_draws(seed, 0))
+    prefix, target = cut_out(rows[0], where, V)
+    return examples_of_pairs([([*prefix, 1], [*target, 1])], 0)
+
+
 @given(st.lists(st.sampled_from([*WORDS, "</s>"]), min_size=2, max_size=12), st.integers(0, 11))
 def test_an_end_of_the_sentence_is_told_from_those_that_are_added(tokens: list[str], at: int) -> None:
     tokens.insert(at % len(tokens), "</s>")
     if set(tokens) == {"</s>"}:
         tokens.append("cat")
-    explorer = shown(
-        partial(span_corruption, vocab_size=V, end_id=1), tokens, rates=[0.2, 0.4], mean_spans=[1.0], draws=4
-    )
+    explorer = shown(corrupt, tokens, rates=[0.2, 0.4], mean_spans=[1.0], draws=4)
     for explorer.draw in range(4):
         where = noise_mask(len(tokens), 0.2, 1, row_draws(explorer.draw, 0))
         assert noise(explorer) == np.flatnonzero(where).tolist()
@@ -65,7 +70,7 @@ def test_an_end_of_the_sentence_is_told_from_those_that_are_added(tokens: list[s
 
 @pytest.mark.parametrize("text", ["the cat sat on </s> a mat .", "the cat sat on a mat . </s>"])
 def test_the_one_end_of_a_sentence_is_noise_only_if_it_is_taken_out(text: str) -> None:
-    explorer = shown(partial(span_corruption, vocab_size=V, end_id=1), text.split(), mean_spans=[1.0])
+    explorer = shown(corrupt, text.split(), mean_spans=[1.0])
     for explorer.draw in range(8):
         where = noise_mask(8, 0.15, 1, row_draws(explorer.draw, 0))
         assert noise(explorer) == np.flatnonzero(where).tolist()
@@ -75,7 +80,7 @@ def test_an_end_that_cannot_be_told_from_those_that_are_added_is_refused() -> No
     def ended(rows: list[list[int]], *, seed: int) -> Examples:
         if rows[0].index(1) != len(rows[0]) - 1:
             raise ValueError("a text has one end")
-        return span_corruption(rows, vocab_size=V, end_id=1, seed=seed)
+        return corrupt(rows, seed=seed)
 
     with pytest.raises(
         ValueError, match=r"a token that it adds cannot be told from the sentence's own: leave"
