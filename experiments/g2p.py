@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import torch
 from g2p_models import make_model
-from performing import Experiment
+from performing import Experiment, summary
 from torch import nn
 
 from prefixlm_teach import g2p_vocabulary, pronounce, train, training_batches, words_of
@@ -124,9 +124,7 @@ def perform(run: Run, kept: Path) -> dict[str, Any]:
         **run._asdict(),
         "d_model": width(run),
         "batch_size": BATCH_SIZE,
-        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
-        "seconds": round(seconds),
-        "loss_every_50": [round(sum(losses[i : i + 50]) / 50, 4) for i in range(0, run.steps, 50)],
+        **summary(model, losses, seconds),
         **{split: measure(model, split) for split in ("validation", "test")},
     }
 

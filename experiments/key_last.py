@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from performing import Experiment
+from performing import Experiment, summary
 from torch import Tensor, nn
 
 from prefixlm_teach import TinyPrefixLM, train
@@ -166,9 +166,7 @@ def perform(run: Run, kept: Path) -> dict[str, Any]:
         **run._asdict(),
         "steps": STEPS,
         "batch_size": BATCH_SIZE,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "seconds": round(time.perf_counter() - began),
-        "loss_every_50": [round(sum(losses[i : i + 50]) / 50, 4) for i in range(0, STEPS, 50)],
+        **summary(model, losses, time.perf_counter() - began),
         "right": shares_right(model, run),
     }
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from performing import Experiment
+from performing import Experiment, summary
 
 from prefixlm_teach import (
     TinyPrefixLM,
@@ -161,9 +161,7 @@ def perform(run: Run, kept: Path) -> dict[str, Any]:
         "lr": LR,
         "steps": STEPS,
         "batch_size": BATCH_SIZE,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "seconds": round(seconds),
-        "loss_every_50": [round(sum(losses[i : i + 50]) / 50, 4) for i in range(0, STEPS, 50)],
+        **summary(model, losses, seconds),
         "go on": {name: go_on(model, mode, symbols) for name, mode in modes.items()},
         "fill in": {name: fill_in(model, mode, symbols) for name, mode in modes.items()},
     }

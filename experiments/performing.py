@@ -12,10 +12,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from torch import nn
 
 from prefixlm_teach.files import written_whole
 
 HERE = Path(__file__).parent
+
+
+def summary(model: nn.Module, losses: list[float], seconds: float) -> dict[str, Any]:
+    """What every run says of its training."""
+    return {
+        "parameters": sum(weight.numel() for weight in model.parameters() if weight.requires_grad),
+        "seconds": round(seconds),
+        "loss_every_50": [round(sum(losses[i : i + 50]) / 50, 4) for i in range(0, len(losses), 50)],
+    }
 
 
 class Run(Protocol):

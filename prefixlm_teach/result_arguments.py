@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prefixlm_teach.arguments import kind_of
+from prefixlm_teach.arguments import check_number, kind_of
 from prefixlm_teach.word_arguments import check_known
 
 LARGEST = 1e100  # beyond it a square is no float any more
@@ -37,9 +37,7 @@ def check_values(name: str, values: Any, least: int = 1) -> None:
         why = "a spread needs two" if least > 1 else "there is nothing to show"
         raise ValueError(f"{name} has {len(values)} numbers: {why}")
     for i, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            fix = ": use float(...)" if hasattr(value, "__float__") else ""
-            raise TypeError(f"{name}[{i}] must be a number, not {kind_of(value)}{fix}")
+        check_number(f"{name}[{i}]", value)
         if abs(value) > LARGEST or math.isnan(value):
             raise ValueError(f"{name}[{i}] is {_short(value)}: it has no place among the others")
 

@@ -135,7 +135,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: compare([1e200, -1e200], [1.0, 2.0]), ValueError, "first[0] is 1e+200"),
     (lambda: compare([10**400, 1], [1.0, 2.0]), ValueError, "first[0] is a whole number of over 100 digits"),
     (lambda: compare(np.ones(3), [1.0, 2.0]), TypeError, "use first.tolist()"),
-    (lambda: compare([1.0, np.float32(1)], [1.0, 2.0]), TypeError, "use float(...)"),
+    (lambda: compare([1.0, np.float32(1)], [1.0, 2.0]), TypeError, "use float(first[1])"),
     (lambda: plot_spread({}, label="%"), ValueError, "groups is empty"),
     (lambda: plot_spread([1.0], label="%"), TypeError, "groups must be a dict from group to a dict"),
     (lambda: plot_spread({"g": [1.0]}, label="%"), TypeError, "groups['g'] must be a dict from series"),
