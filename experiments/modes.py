@@ -143,6 +143,14 @@ def fill_in(model: TinyPrefixLM, mode: list[int], symbols: Vocabulary) -> float:
     return sum(answer == want for answer, want in zip(answers, wanted, strict=True)) / len(wanted)
 
 
+def say(model: TinyPrefixLM, mode: list[int], symbols: Vocabulary) -> dict[str, str]:
+    """Return what the model writes after some validation words, to be read."""
+    words = words_of("validation")[::600]
+    prompts = [[*mode, *symbols.encode([*word, SEP, END])] for word in words]
+    answers = answers_to(model, prompts, symbols)
+    return {word: " ".join(answer) for word, answer in zip(words, answers, strict=True)}
+
+
 def is_sentinel(symbol: str) -> bool:
     """Tell whether a symbol stands for a span."""
     return symbol.startswith("<x")
@@ -164,6 +172,7 @@ def perform(run: Run, kept: Path) -> dict[str, Any]:
         **summary(model, losses, seconds),
         "go on": {name: go_on(model, mode, symbols) for name, mode in modes.items()},
         "fill in": {name: fill_in(model, mode, symbols) for name, mode in modes.items()},
+        "said": {name: say(model, mode, symbols) for name, mode in modes.items()},
     }
 
 
