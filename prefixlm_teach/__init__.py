@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
     from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_mixture, codegen2_prompt
+    from prefixlm_teach.curves import plot_curves
     from prefixlm_teach.data import (
         Batch,
         Vocabulary,
@@ -105,6 +106,7 @@ _LATER = {
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
     "spread": ("plot_spread",),
+    "curves": ("plot_curves",),
     "spans": ("raw_lengths", "span_corruption", "span_counts"),
     "training": ("train",),
     "unilm": (
@@ -192,6 +194,7 @@ __all__ = [
     "parse_rule",
     "plain_attention",
     "plot_attention",
+    "plot_curves",
     "plot_loss_curve",
     "plot_mask",
     "plot_masks",

@@ -94,8 +94,8 @@ UL2_TABLE = (*_R_AND_X, Denoiser("S", 0.25, None))
 # The appendix calls T5's prefix LM for S, which draws the prefix length uniformly.
 UL2_CODE = (*_R_AND_X, Denoiser("S", None, None))
 
-# R and X are the paper's. Reported by others are the quarter that S takes, and the shares: half S, a quarter
-# each R and X. That the two X share theirs equally is our choice.
+# R, X and the shares, half S and a quarter each R and X, are the paper's (sections 2.3 and 3.3). Reported by
+# others is the quarter of the text that S takes; that the two X share theirs equally is our choice.
 UL2R = (
     Denoiser("S", 0.25, None, share=4.0),
     Denoiser("R", 0.15, 3.0, share=2.0),

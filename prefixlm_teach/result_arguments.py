@@ -38,35 +38,42 @@ def check_values(name: str, values: Any, least: int = 1) -> None:
         raise ValueError(f"{name} has {len(values)} numbers: {why}")
     for i, value in enumerate(values):
         check_number(f"{name}[{i}]", value)
-        if abs(value) > LARGEST or math.isnan(value):
-            raise ValueError(f"{name}[{i}] is {_short(value)}: it has no place among the others")
+        check_finite(f"{name}[{i}]", value)
+
+
+def check_finite(name: str, value: float) -> None:
+    """Raise unless `value` is a number that a scale can hold."""
+    if abs(value) > LARGEST or math.isnan(value):
+        raise ValueError(f"{name} is {_short(value)}: it has no place among the others")
 
 
 def check_groups(groups: Any) -> None:
     """Raise unless `groups` is a dict of dicts of lists of numbers, none of them empty, named by strings."""
-    _check_names("groups", groups, "a dict from group to a dict from series to its numbers")
+    check_named("groups", groups, "a dict from group to a dict from series to its numbers")
     for name, series in groups.items():
-        _check_names(f"groups[{name!r}]", series, "a dict from series to its numbers")
+        check_named(f"groups[{name!r}]", series, "a dict from series to its numbers")
         for each, values in series.items():
             check_values(f"groups[{name!r}][{each!r}]", values)
 
 
-def _check_names(name: str, named: Any, form: str) -> None:
+def check_named(name: str, named: Any, form: str, keys: tuple[type, ...] = (str,)) -> None:
+    """Raise unless `named` is a dict of this form, not empty, its names of these kinds."""
     if not isinstance(named, Mapping):
         raise TypeError(f"{name} must be {form}, not {kind_of(named)}")
     if not named:
         raise ValueError(f"{name} is empty: there is nothing to show")
     for key in named:
-        if not isinstance(key, str):
-            raise TypeError(f"{name} must have strings as names, but one is {kind_of(key)}")
+        if not isinstance(key, keys) or isinstance(key, bool):
+            what = "strings as names" if keys == (str,) else "numbers as places"
+            raise TypeError(f"{name} must have {what}, but one is {kind_of(key)}")
 
 
-def check_label(label: Any) -> None:
-    """Raise unless `label` says what the numbers are."""
+def check_label(label: Any, name: str = "label") -> None:
+    """Raise unless `label`, known as `name`, says what the numbers are."""
     if not isinstance(label, str):
-        raise TypeError(f"label must be a string, not {kind_of(label)}")
+        raise TypeError(f"{name} must be a string, not {kind_of(label)}")
     if not label.strip():
-        raise ValueError("label is empty: a scale needs its unit")
+        raise ValueError(f"{name} is empty: a scale needs its unit")
 
 
 def _short(value: float) -> str:

@@ -59,6 +59,11 @@ def decimals(scale: float) -> int:
     return max(1, 1 - math.floor(math.log10(scale))) if scale else 1
 
 
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of a mean, 0 for a single number."""
+    return math.sqrt(variance(values) / len(values)) if len(values) > 1 else 0.0
+
+
 def compare(first: Sequence[float], second: Sequence[float]) -> Difference:
     """Return the difference of two means and its standard error, each sample with a variance of its own.
 
@@ -73,5 +78,5 @@ def compare(first: Sequence[float], second: Sequence[float]) -> Difference:
     """
     check_values("first", first, least=2)
     check_values("second", second, least=2)
-    error = math.sqrt(variance(first) / len(first) + variance(second) / len(second))
+    error = math.hypot(standard_error(first), standard_error(second))
     return Difference(mean(first) - mean(second), error)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from statistics import mean, stdev
+from statistics import mean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +28,7 @@ from prefixlm_teach.pictures import (
     write,
 )
 from prefixlm_teach.result_arguments import check_groups, check_label
-from prefixlm_teach.results import decimals
+from prefixlm_teach.results import decimals, standard_error
 
 ROW, GAP, TRACK = 24, 14, 330
 MARKS = (
@@ -89,7 +88,7 @@ def plot_spread(groups: Groups, *, label: str) -> Picture:
 
 def _draw_series(axes: Axes, places: Sequence[float], y: float, mark: tuple[str, str, str]) -> None:
     shape, color, pale = mark
-    middle, error = mean(places), _standard_error(places)
+    middle, error = mean(places), standard_error(places)
     fill(axes, [(middle - 2 * error, y + 3, 4 * error, ROW - 6)], pale, zorder=1)
     axes.plot([middle, middle], [y + 3, y + ROW - 3], color=color, linewidth=2, zorder=2)
     axes.plot(
@@ -97,13 +96,9 @@ def _draw_series(axes: Axes, places: Sequence[float], y: float, mark: tuple[str,
     )
 
 
-def _standard_error(values: Sequence[float]) -> float:
-    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-
-
 def _band_ends(groups: Groups) -> list[float]:
     series = list(chain.from_iterable(each.values() for each in groups.values()))
-    return [mean(found) + side * _standard_error(found) for found in series for side in (-2, 2)]
+    return [mean(found) + side * standard_error(found) for found in series for side in (-2, 2)]
 
 
 def _ticks(values: Sequence[float]) -> list[float]:

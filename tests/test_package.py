@@ -27,6 +27,7 @@ ORDER = (
     "rules",
     "run_arguments",
     "result_arguments",
+    "curve_arguments",
     "sampling_arguments",
     "files",
     "masks",
@@ -74,6 +75,7 @@ ORDER = (
     "drawing_strip",
     "plots",
     "spread",
+    "curves",
     "live",
     "widgets",
 )
