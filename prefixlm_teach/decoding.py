@@ -92,8 +92,9 @@ def decode(
     seen = torch.cat([cache.valid, valid], dim=1)  # (B, S)
     k, S = tokens.size(1), seen.size(1)
     causal = torch.ones(k, S, dtype=torch.bool, device=seen.device).tril_(S - k)  # the last row sees all
-    sight = Sight(S, mask=causal & seen[:, None, None, :])
-    return read(model, tokens, seen, make_ready(model.kernel, sight), cache)
+    return read(
+        model, tokens, seen, make_ready(model.kernel, Sight(S, mask=causal & seen[:, None, None, :])), cache
+    )
 
 
 def empty_cache(model: TinyPrefixLM, prefix_len: Tensor) -> KeyValueCache:
