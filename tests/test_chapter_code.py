@@ -15,6 +15,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -245,7 +246,8 @@ def test_the_model_that_chapters_2_and_3_build_is_the_packages_bit_for_bit(call:
 
 
 def test_the_reading_with_a_cache_that_chapter_6_builds_is_the_packages_bit_for_bit() -> None:
-    known: dict[str, Any] = {"torch": torch, "F": F, "KeyValueCache": KeyValueCache, "project": project}
+    known: dict[str, Any] = {"torch": torch, "F": F, "Tensor": torch.Tensor, "dataclass": dataclass}
+    known |= {"KeyValueCache": KeyValueCache, "project": project}
     for name in ("empty_cache", "attend", "read", "prefill", "decode"):
         known[name] = built_in("06_generation.md", name, **known)
     torch.manual_seed(0)
