@@ -4,7 +4,7 @@ A block mask says which blocks of 128 by 128 pairs are needed at all. It is made
 and does not follow them when they change. What is computed is PyTorch's uncompiled form, which holds all
 pairs; on a CPU FlexAttention has no backward.
 
-Source: Dong et al. 2024 (arXiv:2412.05496), sections 3 and 4.
+Source: Dong et al. 2024 (arXiv:2412.05496).
 """
 
 from __future__ import annotations

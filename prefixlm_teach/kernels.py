@@ -20,7 +20,7 @@ from prefixlm_teach.two_calls import cut, mend
 
 Kernel = Callable[[Sight], Tensor | ReadyKernel]
 
-LONG = 1024  # tokens from which two calls beat a dense mask (benchmarks/results/attention.json)
+LONG = 1024  # tokens from which, on a CPU, two calls beat a dense mask (benchmarks/results/attention.json)
 
 
 def plain(sight: Sight) -> ReadyKernel:
