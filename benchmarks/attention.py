@@ -4,8 +4,9 @@
 
 One layer's attention alone, forward, and forward with backward, for a kernel that is ready, as in the second
 layer of a model and all that follow; the first one pays for the mask as well. `auto` is what a model does by
-default. FlexAttention is uncompiled, and on a CPU has no backward. What counts is the time of this process on
-its one thread, so that others on the same machine hardly matter.
+default; below 1024 tokens it is the dense mask itself. FlexAttention is uncompiled, and on a CPU has no
+backward. What counts is the time of this process on its one thread, so that others on the same machine hardly
+matter.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def auto(sight: Sight) -> Tensor | ReadyKernel:
     p = sight.shared_prefix_len
     if p is None:
         return dense(sight)
-    return mend(sight) if p <= sight.seq_len // 4 else cut(sight)
+    return mend(sight) if p <= sight.seq_len // 2 else cut(sight)
 
 
 KERNELS: dict[str, Kernel] = {

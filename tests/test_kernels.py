@@ -102,7 +102,7 @@ def test_after_a_cache_the_last_queries_see_all_that_they_may(name: str, new: in
     torch.testing.assert_close(found, plain_attention(q[:, :, -new:], k, v, mask))
 
 
-@pytest.mark.parametrize("p", [0, 1, LONG // 4, LONG // 4 + 1, LONG // 2, LONG - 1, LONG])
+@pytest.mark.parametrize("p", [0, 1, LONG // 4, LONG // 2, LONG // 2 + 1, LONG])
 def test_the_choice_for_a_long_sequence_is_exact_and_makes_no_mask(p: int) -> None:
     q, k, v, share = (x[:1, :1].float() for x in vectors(1, LONG))
     sight = Sight(LONG, p)
@@ -115,7 +115,7 @@ def test_the_choice_for_a_long_sequence_is_exact_and_makes_no_mask(p: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("p", "wanted"), [(0, "mend"), (LONG // 4, "mend"), (LONG // 4 + 1, "cut"), (LONG, "cut")]
+    ("p", "wanted"), [(0, "mend"), (LONG // 2, "mend"), (LONG // 2 + 1, "cut"), (LONG, "cut")]
 )
 def test_a_short_prefix_is_mended_and_a_long_one_is_cut(
     p: int, wanted: str, monkeypatch: pytest.MonkeyPatch
