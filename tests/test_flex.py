@@ -164,6 +164,7 @@ def test_backward_on_a_cpu_is_refused_before_anything_is_computed(kernel: Any) -
     with Watch() as watch, pytest.raises(ValueError, match=r"has no backward on a CPU .* torch\.no_grad"):
         model(TOKENS, 3)
     assert not watch.called & {"embedding", "linear", "layer_norm", "flex_attention"}
+    assert "argmax" not in watch.called  # no block mask is made in vain
     with torch.no_grad():
         assert model(TOKENS, 3).isfinite().all()
     with pytest.raises(ValueError, match="has no backward on a CPU"):
