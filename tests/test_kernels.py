@@ -236,10 +236,13 @@ def test_weights_are_refused_by_a_kernel_that_never_holds_them(name: str) -> Non
 def test_a_kernel_made_ready_for_another_call_is_refused(layer: Callable[..., Tensor], name: str) -> None:
     ready = make_ready(name, Sight(4, SHARED))
     assert layer(torch.randn(2, 4, 8), ready).shape == (2, 4, 8)
-    with pytest.raises(ValueError, match="the kernel was made ready for 4 tokens, but there are 5"):
-        layer(torch.randn(2, 5, 8), ready)
-    with pytest.raises(ValueError, match="the kernel was made ready for 2 examples, but there are 3"):
-        layer(torch.randn(3, 4, 8), ready)
+    for x, says in (
+        (torch.randn(2, 5, 8), "the kernel was made ready for 4 tokens, but there are 5"),
+        (torch.randn(3, 4, 8), "the kernel was made ready for 2 examples, but there are 3"),
+    ):
+        with Watch() as watch, pytest.raises(ValueError, match=says):
+            layer(x, ready)
+        assert not watch.called & {"linear", "layer_norm"}
     q, k, v, _ = vectors(2, 5)
     with pytest.raises(ValueError, match="for 4 tokens, but there are 5: make it ready for each call"):
         ready(q, k, v)
