@@ -15,16 +15,22 @@ import torch
 RESULTS = Path(__file__).with_name("results")
 
 
-def measure(contenders: dict[str, Callable[[], object]], *, rounds: int) -> dict[str, dict[str, float]]:
+def measure(
+    contenders: dict[str, Callable[[], object]],
+    *,
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, dict[str, float]]:
     """Time each contender once a round; return the median and the quartiles of its times, in milliseconds."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for call in contenders.values():
         call()  # warm up
-    for _ in range(rounds):
-        for name, call in contenders.items():
-            began = time.perf_counter()
+    there = list(contenders.items())
+    for round_ in range(rounds):
+        for name, call in there[:: -1 if round_ % 2 else 1]:  # there and back: what ran before leaves a trace
+            began = clock()
             call()
-            times[name].append(1000 * (time.perf_counter() - began))
+            times[name].append(1000 * (clock() - began))
     return {name: spread(found) for name, found in times.items()}
 
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from prefixlm_teach.attention import PrefixLMAttention, attention_weights, plain_attention
 from prefixlm_teach.descriptions import describe_mask
+from prefixlm_teach.kernels import KERNELS, make_ready
 from prefixlm_teach.loss import compute_prefix_lm_loss, label_loss, prefix_lm_labels
 from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_lm_mask, to_additive
 from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.sight import ReadyKernel, Sight
 
 if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.errors import error_rates
     from prefixlm_teach.examples import Examples
     from prefixlm_teach.findings import explain
+    from prefixlm_teach.flex import FlexBlocks
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
     from prefixlm_teach.live import LiveCurve
@@ -93,6 +96,7 @@ _LATER = {
     "errors": ("error_rates",),
     "examples": ("Examples",),
     "findings": ("explain",),
+    "flex": ("FlexBlocks",),
     "generation": ("generate", "generate_greedy", "pronounce"),
     "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
     "live": ("LiveCurve",),
@@ -130,6 +134,7 @@ _LATER = {
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "KERNELS",
     "MODE_TOKENS",
     "UL2R",
     "UL2_CODE",
@@ -143,13 +148,16 @@ __all__ = [
     "Denoiser",
     "Examples",
     "FimIds",
+    "FlexBlocks",
     "KeyValueCache",
     "LiveCurve",
     "LossExplorer",
     "ObjectiveExplorer",
     "PrefixLMAttention",
+    "ReadyKernel",
     "RotaryPrefixLM",
     "RuleExplorer",
+    "Sight",
     "SplitExplorer",
     "TinyCausalLM",
     "TinyEncoderDecoder",
@@ -186,6 +194,7 @@ __all__ = [
     "load_words",
     "make_batch",
     "make_prompts",
+    "make_ready",
     "mask_from_rule",
     "mask_parts",
     "masked_lm",

@@ -17,6 +17,7 @@ from prefixlm_teach.mask_arguments import (
     check_queries,
     check_values,
 )
+from prefixlm_teach.sight import ReadyKernel, check_seen_fits
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
@@ -52,6 +53,13 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return attention_weights(q, k, mask) @ v  # (..., T, d_head)
 
 
+def mix(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
+    """Return what a layer makes of the values `v`: under a mask of booleans, or by a kernel made ready."""
+    if isinstance(mask, ReadyKernel):
+        return mask(q, k, v)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
 class PrefixLMAttention(nn.Module):
     """Multi-head self-attention that sees what a mask lets it see.
 
@@ -77,12 +85,13 @@ class PrefixLMAttention(nn.Module):
         """Cut the width into heads: (B, T, d) to (B, H, T, d_head)."""
         return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
         """Mix the tokens of each example.
 
         Args:
             x: (B, T, d) floats.
-            mask: booleans, (T, T) or (B, 1, T, T), True = may attend.
+            mask: booleans, (T, T) or (B, 1, T, T), True = may attend; or a kernel made ready for what may be
+                seen, which attends in its own way.
 
         Returns:
             (B, T, d). A query that may see nothing gets the output bias alone.
@@ -92,16 +101,19 @@ class PrefixLMAttention(nn.Module):
             ValueError: a shape or a device does not fit.
         """
         check_hidden("x", x, self.q_proj.weight)
-        check_mask_fits(mask, x)
+        check_seen_fits(mask, x)
         q = self.split_heads(self.q_proj(x))  # (B, H, T, d_head)
         k = self.split_heads(self.k_proj(x))
         v = self.split_heads(self.v_proj(x))
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, T, d_head)
+        mixed = mix(q, k, v, mask)  # (B, H, T, d_head)
         out: Tensor = self.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, T, d)
         return out
 
     def weights(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Return the (B, H, T, T) weights that `forward` uses, for plotting; arguments as there."""
+        """Return the (B, H, T, T) weights that `forward` uses, for plotting.
+
+        Arguments and errors as there, except that `mask` is one: a kernel made ready holds no weights.
+        """
         check_hidden("x", x, self.q_proj.weight)
         check_mask_fits(mask, x)
         q = self.split_heads(self.q_proj(x))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from prefixlm_teach.model import TinyPrefixLM
+from prefixlm_teach.sight import Sight
 
 
 class TinyCausalLM(TinyPrefixLM):
@@ -18,8 +19,9 @@ class TinyCausalLM(TinyPrefixLM):
     mask where its documents end, opens nothing either.
     """
 
-    def _mask_for(
+    def _sight_of(
         self, tokens: Tensor, prefix_len: int | Tensor | None, valid: Tensor | None, mask: Tensor | None
-    ) -> Tensor:
-        # columns stand in the order of the tokens, whatever is padded or packed
-        return super()._mask_for(tokens, prefix_len, valid, mask).tril()
+    ) -> Sight:
+        if mask is not None:  # columns stand in the order of the tokens, whatever is padded or packed
+            return super()._sight_of(tokens, None, valid, mask.tril())
+        return super()._sight_of(tokens, 0, valid, None)

@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from prefixlm_teach.attention import PrefixLMAttention
+from prefixlm_teach.attention import PrefixLMAttention, mix
 from prefixlm_teach.cache import KeyValueCache
 from prefixlm_teach.cache_arguments import check_decode, check_prefill
+from prefixlm_teach.kernels import make_ready
 from prefixlm_teach.model import TinyPrefixLM
 from prefixlm_teach.rotary import RotaryLinear
+from prefixlm_teach.sight import ReadyKernel, Sight
 
 
 @torch.no_grad()
@@ -91,7 +92,9 @@ def decode(
     seen = torch.cat([cache.valid, valid], dim=1)  # (B, S)
     k, S = tokens.size(1), seen.size(1)
     causal = torch.ones(k, S, dtype=torch.bool, device=seen.device).tril_(S - k)  # the last row sees all
-    return read(model, tokens, seen, causal & seen[:, None, None, :], cache)
+    return read(
+        model, tokens, seen, make_ready(model.kernel, Sight(S, mask=causal & seen[:, None, None, :])), cache
+    )
 
 
 def empty_cache(model: TinyPrefixLM, prefix_len: Tensor) -> KeyValueCache:
@@ -104,7 +107,7 @@ def empty_cache(model: TinyPrefixLM, prefix_len: Tensor) -> KeyValueCache:
 
 
 def read(
-    model: TinyPrefixLM, tokens: Tensor, seen: Tensor, mask: Tensor, cache: KeyValueCache
+    model: TinyPrefixLM, tokens: Tensor, seen: Tensor, mask: Tensor | ReadyKernel, cache: KeyValueCache
 ) -> tuple[Tensor, KeyValueCache]:
     """Run new tokens through the model; return their logits and the cache with them in it.
 
@@ -112,7 +115,7 @@ def read(
         model: the model.
         tokens: (B, k) ids, of which nothing is in the cache.
         seen: (B, S) booleans, False at padding: the columns of the cache, then the k new ones.
-        mask: (B, 1, k, S) booleans, True = may attend.
+        mask: (B, 1, k, S) booleans, True = may attend; or a kernel made ready for them.
         cache: of S - k columns.
     """
     blocks: Iterable[Any] = model.blocks
@@ -128,14 +131,18 @@ def read(
 
 
 def attend(
-    attn: PrefixLMAttention, x: Tensor, mask: Tensor, positions: Tensor, past: tuple[Tensor, Tensor]
+    attn: PrefixLMAttention,
+    x: Tensor,
+    mask: Tensor | ReadyKernel,
+    positions: Tensor,
+    past: tuple[Tensor, Tensor],
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Do what `attn(x, mask)` does, with more keys than queries; return the output and all keys and values.
 
     Args:
         attn: the layer.
         x: (B, k, d) floats, the new tokens.
-        mask: (B, 1, k, S) booleans, True = may attend.
+        mask: (B, 1, k, S) booleans, True = may attend; or a kernel made ready for them.
         positions: (B, k) int64, of the new tokens.
         past: the keys and values of the tokens before them, (B, H, S - k, d_head) each.
     """
@@ -143,7 +150,7 @@ def attend(
     k = attn.split_heads(project(attn.k_proj, x, positions))
     v = attn.split_heads(attn.v_proj(x))
     k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)  # (B, H, S, d_head)
-    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, k, d_head)
+    mixed = mix(q, k, v, mask)  # (B, H, k, d_head)
     return attn.out_proj(mixed.transpose(1, 2).flatten(2)), (k, v)
 
 

@@ -30,7 +30,9 @@ class CrossAttention(PrefixLMAttention):
     Args and errors: as `PrefixLMAttention`.
     """
 
-    def forward(self, x: Tensor, mask: Tensor, memory: Tensor | None = None) -> Tensor:
+    def forward(  # type: ignore[override]  # no kernel is made ready for two sequences
+        self, x: Tensor, mask: Tensor, memory: Tensor | None = None
+    ) -> Tensor:
         """Mix the tokens of `memory` into those of `x`; without `memory`, as `PrefixLMAttention`.
 
         Args:

@@ -177,13 +177,18 @@ def check_hidden(name: str, x: Any, weight: Tensor) -> None:
         )
 
 
-def check_queries(q: Any, k: Any, mask: Any) -> None:
-    """Raise unless `q` (..., T, d_head), `k` (..., K, d_head) and the boolean `mask` fit each other."""
+def check_keys(q: Any, k: Any) -> None:
+    """Raise unless the queries `q` (..., T, d_head) and the keys `k` (..., K, d_head) fit each other."""
     _check_vectors("q", q)
     _check_vectors("k", k)
     _check_alike("k", k, "q", q)
     if k.shape[:-2] != q.shape[:-2] or k.shape[-1] != q.shape[-1]:
         raise ValueError(f"k is {tuple(k.shape)}, which does not fit q, {tuple(q.shape)}")
+
+
+def check_queries(q: Any, k: Any, mask: Any) -> None:
+    """Raise unless `q` (..., T, d_head), `k` (..., K, d_head) and the boolean `mask` fit each other."""
+    check_keys(q, k)
     check_bool(mask)
     check_same_device("mask", mask, "q", q)
     wanted = (*q.shape[:-1], k.shape[-2])  # (..., T, K)

@@ -5,13 +5,17 @@ Blocks are pre-norm (Xiong et al. 2020, arXiv:2002.04745), positions are learned
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_mask_fits, check_model_input
-from prefixlm_teach.masks import create_prefix_lm_mask
+from prefixlm_teach.kernel_arguments import check_has_weights, check_kernel
+from prefixlm_teach.kernels import KERNELS, Kernel, make_ready
+from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_model_input
+from prefixlm_teach.sight import ReadyKernel, Sight, check_seen_fits, dense
 
 
 class Block(nn.Module):
@@ -40,10 +44,10 @@ class Block(nn.Module):
             nn.Dropout(dropout),
         )
 
-    def forward(self, h: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, h: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
         """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`."""
         check_hidden("h", h, self.attn_norm.weight)
-        check_mask_fits(mask, h)
+        check_seen_fits(mask, h)
         h = h + self.attn(self.attn_norm(h), mask)
         h = h + self.ff(self.ff_norm(h))
         return h
@@ -59,10 +63,12 @@ class TinyPrefixLM(nn.Module):
         n_layers: the number of blocks.
         max_len: the number of positions: no example may have more real tokens.
         dropout: the rate of dropout, at least 0 and below 1.
+        kernel: how attention is computed: a name in `KERNELS`, or a function as they are. It can be set later
+            too, `model.kernel = "plain"`, and is not part of a checkpoint: what comes out is the same.
 
     Raises:
-        TypeError, ValueError: a size is not a whole number of at least 1, H does not divide d, or `dropout`
-            is no rate.
+        TypeError, ValueError: a size is not a whole number of at least 1, H does not divide d, `dropout`
+            is no rate, or there is no such kernel.
     """
 
     def __init__(
@@ -73,6 +79,8 @@ class TinyPrefixLM(nn.Module):
         n_layers: int = 2,
         max_len: int = 128,
         dropout: float = 0.1,
+        *,
+        kernel: str | Kernel = "auto",
     ) -> None:
         super().__init__()
         check_int("vocab_size", vocab_size, minimum=1)
@@ -80,6 +88,8 @@ class TinyPrefixLM(nn.Module):
         check_int("n_layers", n_layers, minimum=1)
         check_int("max_len", max_len, minimum=1)
         check_share("dropout", dropout, none=True)
+        check_kernel(kernel, KERNELS)
+        self.kernel = kernel
         self.vocab_size = vocab_size
         self.max_len = max_len
         self.token_emb = nn.Embedding(vocab_size, d_model)
@@ -114,7 +124,8 @@ class TinyPrefixLM(nn.Module):
 
         Raises:
             TypeError, ValueError: an argument has the wrong kind, shape, device or range, an example is
-                longer than `max_len`, or both or neither of `prefix_len` and `mask` are given.
+                longer than `max_len`, both or neither of `prefix_len` and `mask` are given, or the kernel
+                cannot do what is asked.
         """
         check_model_input(
             tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
@@ -128,11 +139,14 @@ class TinyPrefixLM(nn.Module):
 
     def _mask_for(
         self, tokens: Tensor, prefix_len: int | Tensor | None, valid: Tensor | None, mask: Tensor | None
-    ) -> Tensor:
-        if mask is None:
-            p = torch.as_tensor(prefix_len, device=tokens.device)
-            return create_prefix_lm_mask(tokens.size(1), p, valid=valid)
-        return mask if valid is None else mask & valid[:, None, None, :]
+    ) -> Any:  # a mask of booleans, or a kernel made ready
+        return make_ready(self.kernel, self._sight_of(tokens, prefix_len, valid, mask))
+
+    def _sight_of(
+        self, tokens: Tensor, prefix_len: int | Tensor | None, valid: Tensor | None, mask: Tensor | None
+    ) -> Sight:
+        p = None if prefix_len is None else torch.as_tensor(prefix_len, device=tokens.device)
+        return Sight(tokens.size(1), p, valid, mask)
 
     def _embed(self, tokens: Tensor, valid: Tensor | None, positions: Tensor | None) -> Tensor:
         if valid is None:
@@ -155,12 +169,13 @@ class TinyPrefixLM(nn.Module):
         """Return each layer's attention weights, (n_layers, B, H, T, T); arguments and errors as `forward`.
 
         It runs the model beside the usual path, which never holds these weights. Call `model.eval()` first,
-        or dropout makes every call differ.
+        or dropout makes every call differ. Kernels that have no mask of all pairs are refused.
         """
         check_model_input(
             tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
         )
-        mask = self._mask_for(tokens, prefix_len, valid, mask)
+        check_has_weights(self.kernel)
+        mask = dense(self._sight_of(tokens, prefix_len, valid, mask))
         h = self._embed(tokens, valid, positions)
         weights = []
         for block in self.blocks:

@@ -253,6 +253,7 @@ def vectors(fits: str) -> list[Wrong]:
 
 QUERIES = [*vectors("does not fit q"), Wrong("other width", Q[..., 1:], "does not fit q")]
 KEYS = [*QUERIES, Wrong("other length", Q[:, :, 1:], r"give \(5, 4\)")]
+READY_KEYS = [*QUERIES, Wrong("other length", Q[:, :, 1:], "v is .* does not fit k")]
 VALUES = [*vectors("does not fit k"), Wrong("other length", Q[:, :, 1:], "does not fit k")]
 DTYPE = [
     Wrong(str(x), x, "must be torch.float16, bfloat16, float32 or float64")
@@ -428,4 +429,23 @@ PACKED_PREFIX_LEN = [
     *PREFIX_LEN[:10],
     Wrong("three for two", torch.tensor([1, 1, 1]), "is for 3 documents, but there are 2"),
     Wrong("too long", torch.tensor([1, 3]), r"3 is longer than document 1 \(2 tokens\)"),
+]
+
+SIGHT = [
+    Wrong("None", None, r"must be a Sight, as in Sight\(seq_len, prefix_len\)"),
+    Wrong("mask", MASK, "must be a Sight"),
+    Wrong("number", T, "must be a Sight"),
+]
+SIGHT_MASK = [
+    *LONE_MASK[1:],
+    *META_MASK,
+    Wrong("too few columns", MASK[1:, 1:], r"5 tokens need \(5, 5\), or fewer rows for"),
+    Wrong("more rows", torch.ones(6, T, dtype=torch.bool), r"5 tokens need \(5, 5\)"),
+    Wrong("three for two", MASK.expand(3, 1, T, T), "is for 3 examples, but valid is for 2"),
+]
+KERNEL = [
+    Wrong("None", None, "must be one of auto, plain, dense, cut, mend, flex, or a function"),
+    Wrong("number", 1, r"must be one of auto, .*, or a function, not int \(1\)"),
+    Wrong("unknown", "flash", r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend, flex\)"),
+    Wrong("a class", dict, "must be one of auto, .*, or a function, not type"),
 ]

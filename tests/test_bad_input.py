@@ -36,6 +36,7 @@ from bad_values import (
     HOW,
     IDS,
     KEEP,
+    KERNEL,
     KEYS,
     LABELS,
     LENGTHS,
@@ -64,6 +65,7 @@ from bad_values import (
     PROBED,
     QUERIES,
     RATE,
+    READY_KEYS,
     REAL,
     RULE,
     RULE_PARTS,
@@ -72,6 +74,8 @@ from bad_values import (
     SCORES,
     SEED,
     SEEN,
+    SIGHT,
+    SIGHT_MASK,
     SPLIT,
     STOP,
     TABLE_SEEN,
@@ -102,13 +106,16 @@ from bad_values import (
 
 import prefixlm_teach
 from prefixlm_teach import (
+    KERNELS,
     AttentionExplorer,
     Batch,
     Block,
+    FlexBlocks,
     LiveCurve,
     LossExplorer,
     PrefixLMAttention,
     RotaryPrefixLM,
+    Sight,
     TinyEncoderDecoder,
     TinyPrefixLM,
     attention_weights,
@@ -129,6 +136,7 @@ from prefixlm_teach import (
     label_loss,
     make_batch,
     make_prompts,
+    make_ready,
     mask_from_rule,
     mask_parts,
     parse_rule,
@@ -149,6 +157,7 @@ MODEL = TinyPrefixLM(V, d_model=D, n_heads=H, n_layers=1, max_len=6).eval()
 SPEAKER = TinyPrefixLM(69, d_model=D, n_heads=H, n_layers=1, max_len=64).eval()
 _, KEPT = prefill(MODEL, TOKENS[:, :1])
 TRAINED = TinyPrefixLM(V, D, H, 1, 6)
+SAFE = {name: torch.no_grad()(kernel) for name, kernel in KERNELS.items()}
 LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
 
 # Operations that only the work itself needs: no check may get as far as these.
@@ -234,6 +243,38 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
             **{name: count(1) for name in ("vocab_size", "n_layers", "max_len")},
             **{"d_model": WIDTH, "n_heads": HEADS, "dropout": DROPOUT},
         },
+    ),
+    (
+        "TinyPrefixLM over a kernel",
+        TinyPrefixLM,
+        {"vocab_size": 7, "kernel": "mend"},
+        {"vocab_size": count(1), "kernel": KERNEL},
+    ),
+    (
+        "Sight",
+        Sight,
+        {"seq_len": T, "prefix_len": 2, "valid": REAL},
+        {"seq_len": count(1), "prefix_len": PREFIX_LEN + NO_SPLIT, "valid": VALID + NO_EXAMPLES},
+    ),
+    (
+        "Sight by mask",
+        Sight,
+        {"seq_len": T, "mask": MASK, "valid": REAL},
+        {"seq_len": count(1), "mask": SIGHT_MASK, "valid": VALID + NO_EXAMPLES},
+    ),
+    (
+        "make_ready",
+        make_ready,
+        {"kernel": "plain", "sight": Sight(T, 2)},
+        {"kernel": KERNEL, "sight": SIGHT},
+    ),
+    *[(f"kernel {name}", kernel, {"sight": Sight(T, 2)}, {"sight": SIGHT}) for name, kernel in SAFE.items()],
+    ("FlexBlocks", FlexBlocks, {"sight": Sight(T, 2)}, {"sight": SIGHT}),
+    (
+        "ReadyKernel",
+        make_ready("mend", Sight(T, 2)),
+        {"q": Q, "k": Q, "v": Q},
+        {"q": QUERIES, "k": READY_KEYS, "v": VALUES},
     ),
     *model_rows("TinyPrefixLM.forward", MODEL),
     *model_rows("TinyPrefixLM.attention_weights", MODEL.attention_weights),
@@ -479,7 +520,15 @@ def test_the_same_call_with_good_arguments_works(
         call(**good)
     computes_nothing_in_torch = {
         *("describe_mask", "words_of", "training_batches", "error_rates", "LiveCurve", "count_work"),
-        *("parse_rule", "mask_from_rule", "find_leaks"),
+        *(
+            "parse_rule",
+            "mask_from_rule",
+            "find_leaks",
+            "Sight",
+            "Sight by mask",
+            "kernel cut",
+            "kernel mend",
+        ),
     }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)
     assert set(arguments) == set(good)

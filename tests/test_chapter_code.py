@@ -4,8 +4,9 @@ Every function or class that a chapter defines at top level, under a name that a
 defines, is compared with it as a syntax tree, without docstrings, annotations and the `check_...` lines by
 which the package looks at its arguments. A wrong example has to bear another name.
 
-Where the package can do more than the chapter teaches, the chapter shows a part of it (`SHOWN_PART`): then
-the chapter's own code runs here beside the package's, and both must do the same, bit for bit.
+Where the package can do more than the chapter teaches, the chapter shows a part of it (`SHOWN_PART`), or it
+calls PyTorch's attention under a mask where the package asks a kernel (`ASKS_A_KERNEL`; the rest is compared
+as ever). Then the chapter's own code runs here beside the package's, and both must do the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,14 +24,20 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from prefixlm_teach import (
+    KeyValueCache,
     TinyPrefixLM,
     compute_prefix_lm_loss,
+    create_prefix_lm_mask,
+    decode,
     g2p_vocabulary,
+    prefill,
     train,
     training_batches,
 )
+from prefixlm_teach.decoding import project
 
 ROOT = Path(__file__).parent.parent
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.md"))
@@ -38,11 +46,33 @@ MODULES = [path for path in sorted((ROOT / "prefixlm_teach").glob("*.py")) if pa
 # What a chapter leaves out: (chapter, class) -> methods that only the package has.
 LEFT_OUT = {
     ("02_attention.md", "PrefixLMAttention"): {"weights"},
-    ("03_model.md", "TinyPrefixLM"): {"attention_weights"},
+    ("03_model.md", "TinyPrefixLM"): {"attention_weights", "_sight_of"},
 }
 
 # What a chapter builds without the choices that the package has: (chapter, function) -> their names.
 SHOWN_PART = {("04_loss.md", "train"): {"accumulate", "keep", "every", "watch"}}
+
+# Where the package asks a kernel: (chapter, name) -> the package's text: what the chapter has in its place.
+UNDER_A_MASK = {"mix(q, k, v, mask)": "F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"}
+ASKS_A_KERNEL = {
+    ("02_attention.md", "PrefixLMAttention"): UNDER_A_MASK,
+    ("03_model.md", "TinyPrefixLM"): {
+        ", *, kernel='auto'": "",
+        "        self.kernel = kernel\n": "",
+        "        return make_ready(self.kernel, self._sight_of(tokens, prefix_len, valid, mask))\n": (
+            "        if mask is None:\n"
+            "            p = torch.as_tensor(prefix_len, device=tokens.device)\n"
+            "            return create_prefix_lm_mask(tokens.size(1), p, valid=valid)\n"
+            "        return mask if valid is None else mask & valid[:, None, None, :]\n"
+        ),
+    },
+    ("06_generation.md", "attend"): UNDER_A_MASK,
+    ("06_generation.md", "decode"): {
+        "make_ready(model.kernel, Sight(S, mask=causal & seen[:, None, None, :]))": (
+            "causal & seen[:, None, None, :]"
+        )
+    },
+}
 
 Definition = ast.FunctionDef | ast.ClassDef
 FENCE = re.compile(r"^(`{3,})\{code-cell\}[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -132,6 +162,9 @@ SAME_CODE = [(chapter, name) for chapter, name in SHARED if (chapter.name, name)
 def test_a_chapter_builds_what_the_package_has(chapter: Path, name: str) -> None:
     without = frozenset(LEFT_OUT.get((chapter.name, name), set()))
     wanted = [bare(node, without) for node in PACKAGE[name]]
+    for old, new in ASKS_A_KERNEL.get((chapter.name, name), {}).items():
+        assert wanted[0].count(old) == 1, f"the package's {name} does not ask a kernel by {old!r}"
+        wanted[0] = wanted[0].replace(old, new)
     for cell in cells(chapter.read_text(encoding="utf-8")):
         for node in definitions(cell):
             if node.name == name:
@@ -178,6 +211,56 @@ def built_in(chapter: str, name: str, **known: Any) -> Callable[..., Any]:
     exec(cell, known)  # noqa: S102 - the chapter's own code
     built: Callable[..., Any] = known[name]
     return built
+
+
+def built_model() -> type[TinyPrefixLM]:
+    """The model that chapter 3 builds, on the attention that chapter 2 builds: neither knows of kernels."""
+    known = {"nn": nn, "torch": torch, "F": F, "create_prefix_lm_mask": create_prefix_lm_mask}
+    for chapter, name in (("02_attention.md", "PrefixLMAttention"), ("03_model.md", "Block")):
+        known[name] = built_in(chapter, name, **known)
+    return built_in("03_model.md", "TinyPrefixLM", **known)  # type: ignore[return-value]
+
+
+REAL = torch.tensor([[True] * 6, [False, False, True, True, True, True], [True] * 5 + [False]])
+MIXED = torch.tensor([4, 0, 5])
+ANY_MASK = torch.ones(6, 6).tril(2).triu(-3).bool()
+CALLS: list[dict[str, Any]] = [
+    *({"prefix_len": p} for p in (0, 1, 3, 6, torch.tensor(3), MIXED)),
+    *({"prefix_len": p, "valid": REAL} for p in (0, 3, MIXED)),
+    *({"mask": mask} for mask in (ANY_MASK, ANY_MASK.expand(3, 1, 6, 6))),
+    {"mask": ANY_MASK, "valid": REAL},
+    {"mask": ANY_MASK, "positions": torch.tensor([3, 4, 5, 0, 1, 2])},
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_model_that_chapters_2_and_3_build_is_the_packages_bit_for_bit(call: dict[str, Any]) -> None:
+    tokens, found = torch.arange(18).view(3, 6) % 11, []
+    for kind in (built_model(), TinyPrefixLM):
+        torch.manual_seed(0)
+        model = kind(11, d_model=16, n_heads=2, max_len=8)  # with dropout
+        logits = model(tokens, **call)
+        logits.pow(2).sum().backward()
+        found.append([logits, *model.state_dict().values(), *(w.grad for w in model.parameters())])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_the_reading_with_a_cache_that_chapter_6_builds_is_the_packages_bit_for_bit() -> None:
+    known: dict[str, Any] = {"torch": torch, "F": F, "Tensor": torch.Tensor, "dataclass": dataclass}
+    known |= {"KeyValueCache": KeyValueCache, "project": project}
+    for name in ("empty_cache", "attend", "read", "prefill", "decode"):
+        known[name] = built_in("06_generation.md", name, **known)
+    torch.manual_seed(0)
+    model = TinyPrefixLM(11, d_model=16, n_heads=2, max_len=12).eval()
+    tokens, found = torch.arange(30).view(3, 10) % 11, []
+    for first, then in ((known["prefill"], known["decode"]), (prefill, decode)):
+        logits, kept = first(model, tokens[:, :6], MIXED, valid=REAL)
+        outcome = [logits]
+        for start, stop in ((6, 7), (7, 10)):
+            logits, kept = then(model, tokens[:, start:stop], kept)
+            outcome.append(logits)
+        found.append([*outcome, *(x for layer in kept.layers for x in layer)])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
 
 
 def test_the_part_of_train_that_chapter_4_builds_trains_bit_for_bit_alike() -> None:
