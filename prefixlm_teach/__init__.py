@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
+    from prefixlm_teach.linear_attention import (
+        causal_linear_attention,
+        plain_linear_attention,
+        prefix_linear_attention,
+    )
+    from prefixlm_teach.linear_layer import PrefixLMLinearAttention
+    from prefixlm_teach.linear_state import LinearState, elu_features
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
     from prefixlm_teach.packing import first_fit, pack
@@ -94,6 +101,9 @@ _LATER = {
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
     "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
+    "linear_attention": ("causal_linear_attention", "plain_linear_attention", "prefix_linear_attention"),
+    "linear_layer": ("PrefixLMLinearAttention",),
+    "linear_state": ("LinearState", "elu_features"),
     "live": ("LiveCurve",),
     "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
     "packing": ("first_fit", "pack"),
@@ -142,10 +152,12 @@ __all__ = [
     "Examples",
     "FimIds",
     "KeyValueCache",
+    "LinearState",
     "LiveCurve",
     "LossExplorer",
     "ObjectiveExplorer",
     "PrefixLMAttention",
+    "PrefixLMLinearAttention",
     "RotaryPrefixLM",
     "RuleExplorer",
     "SplitExplorer",
@@ -157,6 +169,7 @@ __all__ = [
     "arrange_parts",
     "attention_weights",
     "bidirectional_mask",
+    "causal_linear_attention",
     "causal_lm",
     "causal_mask",
     "choose",
@@ -169,6 +182,7 @@ __all__ = [
     "decode",
     "describe_mask",
     "draw_unilm_kinds",
+    "elu_features",
     "error_rates",
     "explain",
     "fill_in_contexts",
@@ -191,6 +205,7 @@ __all__ = [
     "pack",
     "parse_rule",
     "plain_attention",
+    "plain_linear_attention",
     "plot_attention",
     "plot_loss_curve",
     "plot_mask",
@@ -198,6 +213,7 @@ __all__ = [
     "plot_split",
     "plot_spread",
     "prefill",
+    "prefix_linear_attention",
     "prefix_lm",
     "prefix_lm_labels",
     "pronounce",
