@@ -1,6 +1,6 @@
 # `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
 python = .venv/bin/python
-benchmarks = mask imports slider generation
+benchmarks = mask imports slider generation linear
 experiments = g2p key_last modes
 
 .PHONY: lab test test-all chapters book epub pdf bench experiments

@@ -88,7 +88,7 @@ def causal_linear_attention(
     with torch.autocast(q.device.type, enabled=False):
         features_q, features_k, values = elu_features(exact(q)), elu_features(exact(k)), exact(v)
         if valid is not None:
-            features_k = features_k * valid[:, None, :, None]  # what has no features is never seen
+            features_k = only(features_k, valid)
         before = empty_state(features_k, values) if state is None else state
         out, after = in_chunks(features_q, features_k, values, before, chunk)
         return out.to(q.dtype), after
@@ -135,12 +135,11 @@ def prefix_linear_attention(
     in_prefix = torch.arange(T, device=q.device) < end[:, None]  # (B, T)
     with torch.autocast(q.device.type, enabled=False):
         features_q, features_k, values = elu_features(exact(q)), elu_features(exact(k)), exact(v)
-        of_prefix = features_k * (valid & in_prefix)[:, None, :, None]
-        of_target = features_k * (valid & ~in_prefix)[:, None, :, None]
-        state = empty_state(features_k, values).add(of_prefix[:, :, :last], values[:, :, :last])
+        of_prefix = only(features_k[:, :, :last], (valid & in_prefix)[:, :last])
+        of_target = only(features_k[:, :, first:], (valid & ~in_prefix)[:, first:])
+        state = empty_state(features_k, values).add(of_prefix, values[:, :, :last])
         head = state.read(features_q[:, :, :first])  # (B, H, first, d_v): one state, every row
-        rest_q, rest_k, rest_v = (x[:, :, first:] for x in (features_q, of_target, values))
-        tail, after = in_chunks(rest_q, rest_k, rest_v, state, chunk)  # (B, H, T - first, d_v)
+        tail, after = in_chunks(features_q[:, :, first:], of_target, values[:, :, first:], state, chunk)
         return torch.cat([head, tail], dim=2).to(q.dtype), after
 
 
@@ -167,6 +166,11 @@ def in_chunks(
         rows.append(weighted_mean(total + scores @ values, weight + scores.sum(-1, keepdim=True)))
         state = state.add(k, values)
     return torch.cat(rows, dim=2), state
+
+
+def only(features: Tensor, shown: Tensor) -> Tensor:
+    """Return (B, H, N, d_k) features, 0 where `shown` (B, N) is False: a token without any is never seen."""
+    return features if bool(shown.all()) else features * shown[:, None, :, None]
 
 
 def exact(x: Tensor) -> Tensor:
