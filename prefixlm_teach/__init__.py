@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
     from prefixlm_teach.errors import error_rates
     from prefixlm_teach.examples import Examples
+    from prefixlm_teach.experts import ExpertBlock, MixtureOfExperts, balance_losses
     from prefixlm_teach.findings import explain
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.probe import visibility
     from prefixlm_teach.results import compare, load_results
     from prefixlm_teach.rotary import RotaryPrefixLM
+    from prefixlm_teach.routing import balance_loss, expert_choice, token_choice
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.sampling import choose
@@ -98,6 +100,7 @@ _LATER = {
     "encoder_decoder": ("TinyEncoderDecoder",),
     "errors": ("error_rates",),
     "examples": ("Examples",),
+    "experts": ("ExpertBlock", "MixtureOfExperts", "balance_losses"),
     "findings": ("explain",),
     "generation": ("generate", "generate_greedy", "pronounce"),
     "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
@@ -111,6 +114,7 @@ _LATER = {
     "probe": ("visibility",),
     "results": ("compare", "load_results"),
     "rotary": ("RotaryPrefixLM",),
+    "routing": ("balance_loss", "expert_choice", "token_choice"),
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
@@ -150,11 +154,13 @@ __all__ = [
     "DecodeExplorer",
     "Denoiser",
     "Examples",
+    "ExpertBlock",
     "FimIds",
     "KeyValueCache",
     "LinearState",
     "LiveCurve",
     "LossExplorer",
+    "MixtureOfExperts",
     "ObjectiveExplorer",
     "PrefixLMAttention",
     "PrefixLMLinearAttention",
@@ -168,6 +174,8 @@ __all__ = [
     "Vocabulary",
     "arrange_parts",
     "attention_weights",
+    "balance_loss",
+    "balance_losses",
     "bidirectional_mask",
     "causal_linear_attention",
     "causal_lm",
@@ -184,6 +192,7 @@ __all__ = [
     "draw_unilm_kinds",
     "elu_features",
     "error_rates",
+    "expert_choice",
     "explain",
     "fill_in_contexts",
     "fill_in_the_middle",
@@ -224,6 +233,7 @@ __all__ = [
     "span_counts",
     "split_of",
     "to_additive",
+    "token_choice",
     "train",
     "training_batches",
     "unilm_cloze",
