@@ -7,8 +7,8 @@ tokens as well: an expert that is full drops whoever comes next. Counted in orde
 the past; counted over a batch, it is the neighbours.
 
 Sources: token choice, capacity and balance loss, Fedus et al. 2021 (Switch Transformer, arXiv:2101.03961),
-equations 1 to 6; expert choice, Zhou et al. 2022 (arXiv:2202.09368), equations 1 and 2, and its limitation,
-section 6. Here padding takes part in nothing.
+equations 1 to 6 and appendix F; expert choice, Zhou et al. 2022 (arXiv:2202.09368), equations 1 and 2, and
+its limitation, section 6. Here padding takes part in nothing.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def token_choice(
         capacity_factor: an expert has room for so many times its equal share of the tokens, rounded up, and
             drops those that come after. Without it, there is room for all. An example's share grows with its
             length: what is dropped from a short one may be kept in a longer one that begins alike.
-        over_batch: count the room over the whole batch, example after example, as the paper does, and not
-            for each example alone.
+        over_batch: count the room over the whole batch, example after example, as the paper's pseudocode
+            does, and not for each example alone.
 
     Returns:
         (B, T, E): the probability of the chosen expert, by which its output is multiplied, and 0 for every
