@@ -4,13 +4,14 @@
 
 The same queries, keys and values go through the prefix form, through the causal form in chunks of 64, through
 the causal recurrence token by token, and through the quadratic form under the prefix mask. The causal ones
-compute something else: they are what a model with no prefix has to do. Beside the times stands the count of
-multiplications, which no machine changes. That prefix form and quadratic form agree is proved by
-`tests/test_linear_attention.py`.
+compute something else: they are what a model with no prefix has to do. The times are those of the one thread
+that computes; beside them stands the count of multiplications, which no machine changes. That prefix form and
+quadratic form agree is proved by `tests/test_linear_attention.py`.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import torch
@@ -45,14 +46,15 @@ def one_length(seq_len: int) -> list[dict[str, Any]]:
         "causal": lambda: causal_linear_attention(q, k, v, chunk=CHUNK)
     }
     with torch.no_grad():
-        times = measure(forms, rounds=41)
+        times = measure(forms, rounds=41, clock=time.thread_time)
         if seq_len <= LONGEST_PLAIN:
             mask = create_prefix_lm_mask(seq_len, seq_len // 2)
             slow = {
                 "recurrence": lambda: causal_linear_attention(q, k, v, chunk=1),
                 "quadratic": lambda: plain_linear_attention(q, k, v, mask),
             }
-            times |= measure(slow, rounds=15)  # apart, or the form after the slowest pays for it
+            # Apart, or the form whose turn comes after the slowest would pay for it.
+            times |= measure(slow, rounds=15, clock=time.thread_time)
     found = []
     for p in splits:
         ours = times[f"prefix {p}"]
@@ -86,7 +88,7 @@ def main() -> None:
                 f"{against[0]:>11} {against[1]:>10}"
             )
     sizes = {"batch": 1, "heads": HEADS, "d_head": D_HEAD, "chunk": CHUNK}
-    write("linear", {"what": "linear attention, forward", "sizes": sizes, "found": found})
+    write("linear", {"what": "linear attention, forward, CPU time", "sizes": sizes, "found": found})
 
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ def causal_linear_attention(
         if valid is not None:
             features_k = only(features_k, valid)
         before = empty_state(features_k, values) if state is None else state
-        out, after = in_chunks(features_q, features_k, values, before, chunk)
-        return out.to(q.dtype), after
+        rows, after = in_chunks(features_q, features_k, values, before, chunk)
+        return torch.cat(rows, dim=2).to(q.dtype), after
 
 
 def prefix_linear_attention(
@@ -140,12 +140,12 @@ def prefix_linear_attention(
         state = empty_state(features_k, values).add(of_prefix, values[:, :, :last])
         head = state.read(features_q[:, :, :first])  # (B, H, first, d_v): one state, every row
         tail, after = in_chunks(features_q[:, :, first:], of_target, values[:, :, first:], state, chunk)
-        return torch.cat([head, tail], dim=2).to(q.dtype), after
+        return torch.cat([head, *tail], dim=2).to(q.dtype), after
 
 
 def in_chunks(
     features_q: Tensor, features_k: Tensor, v: Tensor, state: LinearState, chunk: int
-) -> tuple[Tensor, LinearState]:
+) -> tuple[list[Tensor], LinearState]:
     """Read tokens in chunks: each chunk sees itself through a triangle, and the past through the state.
 
     Args:
@@ -156,16 +156,16 @@ def in_chunks(
         chunk: the number of tokens in a chunk.
 
     Returns:
-        (B, H, N, d_v), and the state after all tokens.
+        What each chunk reads, (B, H, chunk, d_v), the last one perhaps shorter, and the state after all.
     """
-    rows = [v[:, :, :0]]
+    rows = []
     for start in range(0, v.size(2), chunk):
         q, k, values = (x[:, :, start : start + chunk] for x in (features_q, features_k, v))
         total, weight = state.totals(q)  # the past
         scores = (q @ k.mT).tril()  # (B, H, chunk, chunk): the chunk itself
         rows.append(weighted_mean(total + scores @ values, weight + scores.sum(-1, keepdim=True)))
         state = state.add(k, values)
-    return torch.cat(rows, dim=2), state
+    return rows, state
 
 
 def only(features: Tensor, shown: Tensor) -> Tensor:
