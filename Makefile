@@ -1,7 +1,7 @@
 # `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
 python = .venv/bin/python
-benchmarks = mask imports slider generation attention
-experiments = g2p key_last modes
+benchmarks = mask imports slider generation attention linear
+experiments = g2p key_last modes adaptation
 
 .PHONY: lab test test-all chapters book epub pdf bench experiments
 

@@ -21,7 +21,10 @@ def measure(
     rounds: int,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, dict[str, float]]:
-    """Time each contender once a round; return the median and the quartiles of its times, in milliseconds."""
+    """Time each contender once a round; return the median and the quartiles of its times, in milliseconds.
+
+    What runs in one thread can be timed by `time.thread_time`, which stands still while others run.
+    """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for call in contenders.values():
         call()  # warm up

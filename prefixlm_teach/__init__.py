@@ -18,6 +18,8 @@ from prefixlm_teach.model import Block, TinyPrefixLM
 from prefixlm_teach.sight import ReadyKernel, Sight
 
 if TYPE_CHECKING:
+    from prefixlm_teach.adaptation import adapt_to_encoder_decoder, adapt_to_prefix
+    from prefixlm_teach.balanced import BalancedEncoderDecoder
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
@@ -39,17 +41,27 @@ if TYPE_CHECKING:
     from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
     from prefixlm_teach.errors import error_rates
     from prefixlm_teach.examples import Examples
+    from prefixlm_teach.experts import ExpertBlock, MixtureOfExperts, balance_losses
     from prefixlm_teach.findings import explain
     from prefixlm_teach.flex import FlexBlocks
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
+    from prefixlm_teach.linear_attention import (
+        causal_linear_attention,
+        plain_linear_attention,
+        prefix_linear_attention,
+    )
+    from prefixlm_teach.linear_layer import PrefixLMLinearAttention
+    from prefixlm_teach.linear_state import LinearState, elu_features
     from prefixlm_teach.live import LiveCurve
+    from prefixlm_teach.merged import encode_and_decode
     from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
     from prefixlm_teach.packing import first_fit, pack
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
     from prefixlm_teach.probe import visibility
-    from prefixlm_teach.results import compare, load_results
+    from prefixlm_teach.results import compare, load_benchmark, load_results
     from prefixlm_teach.rotary import RotaryPrefixLM
+    from prefixlm_teach.routing import balance_loss, expert_choice, token_choice
     from prefixlm_teach.rule_language import parse_rule
     from prefixlm_teach.rules import find_leaks, mask_from_rule, mask_parts
     from prefixlm_teach.sampling import choose
@@ -75,6 +87,8 @@ if TYPE_CHECKING:
     from prefixlm_teach.work import count_work
 
 _LATER = {
+    "adaptation": ("adapt_to_encoder_decoder", "adapt_to_prefix"),
+    "balanced": ("BalancedEncoderDecoder",),
     "cache": ("KeyValueCache",),
     "causal": ("TinyCausalLM",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
@@ -95,17 +109,23 @@ _LATER = {
     "encoder_decoder": ("TinyEncoderDecoder",),
     "errors": ("error_rates",),
     "examples": ("Examples",),
+    "experts": ("ExpertBlock", "MixtureOfExperts", "balance_losses"),
     "findings": ("explain",),
     "flex": ("FlexBlocks",),
     "generation": ("generate", "generate_greedy", "pronounce"),
     "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
+    "linear_attention": ("causal_linear_attention", "plain_linear_attention", "prefix_linear_attention"),
+    "linear_layer": ("PrefixLMLinearAttention",),
+    "linear_state": ("LinearState", "elu_features"),
     "live": ("LiveCurve",),
+    "merged": ("encode_and_decode",),
     "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
     "packing": ("first_fit", "pack"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
     "probe": ("visibility",),
-    "results": ("compare", "load_results"),
+    "results": ("compare", "load_benchmark", "load_results"),
     "rotary": ("RotaryPrefixLM",),
+    "routing": ("balance_loss", "expert_choice", "token_choice"),
     "rule_language": ("parse_rule",),
     "rules": ("find_leaks", "mask_from_rule", "mask_parts"),
     "sampling": ("choose",),
@@ -140,6 +160,7 @@ __all__ = [
     "UL2_CODE",
     "UL2_TABLE",
     "AttentionExplorer",
+    "BalancedEncoderDecoder",
     "Batch",
     "BatchExplorer",
     "Block",
@@ -147,13 +168,17 @@ __all__ = [
     "DecodeExplorer",
     "Denoiser",
     "Examples",
+    "ExpertBlock",
     "FimIds",
     "FlexBlocks",
     "KeyValueCache",
+    "LinearState",
     "LiveCurve",
     "LossExplorer",
+    "MixtureOfExperts",
     "ObjectiveExplorer",
     "PrefixLMAttention",
+    "PrefixLMLinearAttention",
     "ReadyKernel",
     "RotaryPrefixLM",
     "RuleExplorer",
@@ -164,9 +189,14 @@ __all__ = [
     "TinyPrefixLM",
     "UniLMIds",
     "Vocabulary",
+    "adapt_to_encoder_decoder",
+    "adapt_to_prefix",
     "arrange_parts",
     "attention_weights",
+    "balance_loss",
+    "balance_losses",
     "bidirectional_mask",
+    "causal_linear_attention",
     "causal_lm",
     "causal_mask",
     "choose",
@@ -179,7 +209,10 @@ __all__ = [
     "decode",
     "describe_mask",
     "draw_unilm_kinds",
+    "elu_features",
+    "encode_and_decode",
     "error_rates",
+    "expert_choice",
     "explain",
     "fill_in_contexts",
     "fill_in_the_middle",
@@ -189,6 +222,7 @@ __all__ = [
     "generate",
     "generate_greedy",
     "label_loss",
+    "load_benchmark",
     "load_checkpoint",
     "load_results",
     "load_words",
@@ -202,6 +236,7 @@ __all__ = [
     "pack",
     "parse_rule",
     "plain_attention",
+    "plain_linear_attention",
     "plot_attention",
     "plot_curves",
     "plot_loss_curve",
@@ -210,6 +245,7 @@ __all__ = [
     "plot_split",
     "plot_spread",
     "prefill",
+    "prefix_linear_attention",
     "prefix_lm",
     "prefix_lm_labels",
     "pronounce",
@@ -220,6 +256,7 @@ __all__ = [
     "span_counts",
     "split_of",
     "to_additive",
+    "token_choice",
     "train",
     "training_batches",
     "unilm_cloze",
