@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.generation import generate, generate_greedy, pronounce
     from prefixlm_teach.infilling import FimIds, arrange_parts, fill_in_contexts, fill_in_the_middle
     from prefixlm_teach.live import LiveCurve
+    from prefixlm_teach.merged import encode_and_decode
     from prefixlm_teach.objectives import causal_lm, masked_lm, prefix_lm
     from prefixlm_teach.packing import first_fit, pack
     from prefixlm_teach.plots import plot_attention, plot_loss_curve, plot_mask, plot_masks, plot_split
@@ -95,6 +96,7 @@ _LATER = {
     "generation": ("generate", "generate_greedy", "pronounce"),
     "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
     "live": ("LiveCurve",),
+    "merged": ("encode_and_decode",),
     "objectives": ("causal_lm", "masked_lm", "prefix_lm"),
     "packing": ("first_fit", "pack"),
     "plots": ("plot_attention", "plot_loss_curve", "plot_mask", "plot_masks", "plot_split"),
@@ -169,6 +171,7 @@ __all__ = [
     "decode",
     "describe_mask",
     "draw_unilm_kinds",
+    "encode_and_decode",
     "error_rates",
     "explain",
     "fill_in_contexts",

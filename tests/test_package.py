@@ -37,6 +37,8 @@ ORDER = (
     "causal",
     "rotary",
     "encoder_decoder",
+    "pair_arguments",
+    "merged",
     "row_arguments",
     "objective_arguments",
     "infill_arguments",
