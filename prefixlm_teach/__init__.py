@@ -16,6 +16,8 @@ from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_
 from prefixlm_teach.model import Block, TinyPrefixLM
 
 if TYPE_CHECKING:
+    from prefixlm_teach.adaptation import adapt_to_encoder_decoder, adapt_to_prefix
+    from prefixlm_teach.balanced import BalancedEncoderDecoder
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from prefixlm_teach.work import count_work
 
 _LATER = {
+    "adaptation": ("adapt_to_encoder_decoder", "adapt_to_prefix"),
+    "balanced": ("BalancedEncoderDecoder",),
     "cache": ("KeyValueCache",),
     "causal": ("TinyCausalLM",),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
@@ -135,6 +139,7 @@ __all__ = [
     "UL2_CODE",
     "UL2_TABLE",
     "AttentionExplorer",
+    "BalancedEncoderDecoder",
     "Batch",
     "BatchExplorer",
     "Block",
@@ -156,6 +161,8 @@ __all__ = [
     "TinyPrefixLM",
     "UniLMIds",
     "Vocabulary",
+    "adapt_to_encoder_decoder",
+    "adapt_to_prefix",
     "arrange_parts",
     "attention_weights",
     "bidirectional_mask",

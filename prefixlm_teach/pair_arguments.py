@@ -15,6 +15,7 @@ from prefixlm_teach.arguments import (
     check_same_device,
     kind_of,
 )
+from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.model import TinyPrefixLM
 from prefixlm_teach.word_arguments import check_eval_mode, check_known
 
@@ -59,3 +60,11 @@ def check_pair_input(
     for name, value in flags.items():
         check_flag(name, value)
     check_known("start", [start], STARTS, "there are: " + ", ".join(STARTS))
+
+
+def check_adaptable(model: Any) -> None:
+    """Raise unless `model` is a `TinyCausalLM`, from whose weights others can begin."""
+    if type(model) is not TinyCausalLM:
+        raise TypeError(
+            f"model must be a TinyCausalLM, as load_checkpoint('g2p_causal') gives, not {kind_of(model)}"
+        )

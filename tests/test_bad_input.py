@@ -106,6 +106,7 @@ from bad_values import (
 import prefixlm_teach
 from prefixlm_teach import (
     AttentionExplorer,
+    BalancedEncoderDecoder,
     Batch,
     Block,
     LiveCurve,
@@ -294,6 +295,18 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
             "mask": LONE_MASK[:1] + FITTED_MASK,
             "memory": [Wrong("None", None, r"must be a \(B, T, d\) tensor"), *OTHER_HIDDEN],
             "memory_mask": CROSS_MASKS,
+        },
+    ),
+    (
+        "BalancedEncoderDecoder",
+        BalancedEncoderDecoder,
+        {
+            **{"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 1, "max_len": 6, "dropout": 0.1},
+            "causal_encoder": True,
+        },
+        {
+            **{name: count(1) for name in ("vocab_size", "n_layers", "max_len")},
+            **{"d_model": WIDTH, "n_heads": HEADS, "dropout": DROPOUT, "causal_encoder": FLAG},
         },
     ),
     (

@@ -39,6 +39,8 @@ ORDER = (
     "encoder_decoder",
     "pair_arguments",
     "merged",
+    "balanced",
+    "adaptation",
     "row_arguments",
     "objective_arguments",
     "infill_arguments",
