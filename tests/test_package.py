@@ -63,6 +63,7 @@ ORDER = (
     "work",
     "data",
     "errors",
+    "ranks",
     "updates",
     "runs",
     "training",
