@@ -10,7 +10,7 @@ Sources: Raffel et al. 2020 (T5, arXiv:1910.10683), section 3.2, for the two arc
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.masks import bidirectional_mask, causal_mask
-from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.model import TinyPrefixLM
 from prefixlm_teach.pair_arguments import check_pair, check_pair_input
 
 
@@ -61,15 +61,13 @@ def encode_and_decode(
             shapes, or one is in training mode.
     """
     check_pair(encoder, decoder)
-    flags = {"merged": merged, "same_layer": same_layer, "continued": continued}
-    check_pair_input(decoder, tokens, prefix_len, flags, start)
+    check_pair_input(decoder, tokens, prefix_len, merged, same_layer, continued, start)
     first = prefix_len - 1  # the column of the token that starts the decoder
     states = encode(encoder, tokens[:, :first] if start == "outside" else tokens[:, :prefix_len])
     target = tokens[:, first:]
     positions = torch.arange(target.size(1), device=tokens.device) + (first if continued else 0)
     h = decoder._embed(target, None, positions)  # (B, T - p + 1, d)
     for layer, block in enumerate(decoder.blocks):
-        assert isinstance(block, Block)  # noqa: S101 - for the type checker
         memory = states[layer if same_layer else -1]
         h = decode_block(block, h, memory[:, :first] if start == "once" else memory, merged)
     logits: Tensor = decoder.output(h)
@@ -86,8 +84,8 @@ def encode(model: TinyPrefixLM, tokens: Tensor) -> list[Tensor]:
     return states
 
 
-def decode_block(block: Block, h: Tensor, memory: Tensor, merged: bool) -> Tensor:
-    """Return (B, R, d) from a decoder's `h` (B, R, d) and an encoder's `memory` (B, S, d)."""
+def decode_block(block: Any, h: Tensor, memory: Tensor, merged: bool) -> Tensor:
+    """Return (B, R, d) from a decoder's `h` (B, R, d) and an encoder's `memory` (B, S, d), by a `Block`."""
     past = causal_mask(h.size(1)).to(h.device)  # (R, R)
     everything = past.new_ones(h.size(1), memory.size(1))  # (R, S)
     if merged:

@@ -48,7 +48,13 @@ def _sizes(model: TinyPrefixLM) -> dict[str, Any]:
 
 
 def check_pair_input(
-    decoder: TinyPrefixLM, tokens: Any, prefix_len: Any, flags: dict[str, Any], start: Any
+    decoder: TinyPrefixLM,
+    tokens: Any,
+    prefix_len: Any,
+    merged: Any,
+    same_layer: Any,
+    continued: Any,
+    start: Any,
 ) -> None:
     """Raise unless a pair that passed `check_pair` can read `tokens`, cut after `prefix_len` of them."""
     table: Tensor = decoder.token_emb.weight
@@ -57,8 +63,9 @@ def check_pair_input(
     check_int("prefix_len", prefix_len, minimum=2)  # one token for the encoder, and the one that starts
     check_prefix_len(prefix_len, tokens.size(1))
     check_length(tokens.size(1), decoder.max_len)
-    for name, value in flags.items():
-        check_flag(name, value)
+    check_flag("merged", merged)
+    check_flag("same_layer", same_layer)
+    check_flag("continued", continued)
     check_known("start", [start], STARTS, "there are: " + ", ".join(STARTS))
 
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_merged import cut_texts
 from test_model import ids
@@ -45,6 +45,7 @@ def causal(n_layers: int = 2) -> TinyCausalLM:
 
 
 @given(cut_texts(), st.integers(1, 3), st.sampled_from([0, 1]))
+@settings(max_examples=30)
 @torch.no_grad()
 def test_a_prefix_of_no_more_than_one_token_opens_nothing(
     text: tuple[Tensor, int], n_layers: int, p: int
@@ -54,6 +55,7 @@ def test_a_prefix_of_no_more_than_one_token_opens_nothing(
 
 
 @given(cut_texts(), st.integers(1, 3))
+@settings(max_examples=30)
 @torch.no_grad()
 def test_a_longer_prefix_changes_scored_rows_from_two_layers_on(
     text: tuple[Tensor, int], n_layers: int
@@ -64,6 +66,7 @@ def test_a_longer_prefix_changes_scored_rows_from_two_layers_on(
 
 
 @given(cut_texts(), st.integers(1, 3))
+@settings(max_examples=30)
 @torch.no_grad()
 def test_the_encoder_decoder_begins_as_the_prefix_lms_own_blocks_used_twice(
     text: tuple[Tensor, int], n_layers: int
