@@ -77,7 +77,7 @@ class Experiment:
             result["seconds"] = None  # only the last stretch has been timed
         with written_whole(self.path(run)) as part:
             part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        kept.unlink()
+        kept.unlink(missing_ok=True)  # a run without steps keeps nothing
         print(f"{run.name}: done", flush=True)
 
     def main(self) -> None:

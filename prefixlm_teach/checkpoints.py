@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.files import written_whole
-from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.model import TinyPrefixLM, config_of
 from prefixlm_teach.rotary import RotaryPrefixLM
 from prefixlm_teach.word_arguments import (
     check_file,
@@ -46,24 +46,10 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
     check_float32(model)
     kind = type(model).__name__
     check_kind(kind, KINDS)
-    config = _config_of(model)
+    config = config_of(model)
     metadata = {"kind": kind, "config": config, "symbols": vocabulary.symbols, "made": made}
     with written_whole(path) as part:
         save_file(model.state_dict(), part, {key: json.dumps(value) for key, value in metadata.items()})
-
-
-def _config_of(model: TinyPrefixLM) -> dict[str, int | float]:
-    """Return the arguments that build `model`, read off it, so that they cannot disagree with it."""
-    first = model.blocks[0]
-    assert isinstance(first, Block)  # noqa: S101 - for the type checker
-    return {
-        "vocab_size": model.vocab_size,
-        "d_model": first.attn.d_model,
-        "n_heads": first.attn.n_heads,
-        "n_layers": len(model.blocks),
-        "max_len": model.max_len,
-        "dropout": model.dropout.p,
-    }
 
 
 def load_checkpoint(name: str | Path = "g2p_prefix") -> tuple[TinyPrefixLM, Vocabulary]:

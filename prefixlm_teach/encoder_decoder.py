@@ -162,15 +162,22 @@ class TinyEncoderDecoder(nn.Module):
         causal = torch.ones(T, T, dtype=torch.bool, device=tokens.device).tril_()
 
         seen = in_prefix[:, None, None, :].expand(-1, 1, T, T)  # (B, 1, T, T)
-        memory = self._embed(tokens, place)
-        for block in self.encoder:
-            memory = block(memory, seen)
-        h = self._embed(tokens, place - (p - 1))
+        memory = self._encode(tokens, place, seen)
+        h = self._embed(tokens, self._decoder_positions(place, p))
         for block in self.decoder:
             assert isinstance(block, DecoderBlock)  # noqa: S101 - for the type checker
             h = block.decode(h, causal & in_decoder[:, None, None, :], memory, seen)
         logits: Tensor = self.output(h)
         return logits
+
+    def _encode(self, tokens: Tensor, place: Tensor, seen: Tensor) -> Tensor:
+        memory = self._embed(tokens, place)
+        for block in self.encoder:
+            memory = block(memory, seen)
+        return memory
+
+    def _decoder_positions(self, place: Tensor, p: Tensor) -> Tensor:
+        return place - (p - 1)  # 0 at the last prefix token
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         at = self.pos_emb(positions.clamp(min=0))

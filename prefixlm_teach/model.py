@@ -183,3 +183,17 @@ class TinyPrefixLM(nn.Module):
             weights.append(block.attn.weights(block.attn_norm(h), mask))
             h = block(h, mask)
         return torch.stack(weights)
+
+
+def config_of(model: TinyPrefixLM) -> dict[str, Any]:
+    """Return the arguments that build `model`, read off it, so that they cannot disagree with it."""
+    first = model.blocks[0]
+    assert isinstance(first, Block)  # noqa: S101 - for the type checker
+    return {
+        "vocab_size": model.vocab_size,
+        "d_model": first.attn.d_model,
+        "n_heads": first.attn.n_heads,
+        "n_layers": len(model.blocks),
+        "max_len": model.max_len,
+        "dropout": model.dropout.p,
+    }

@@ -34,6 +34,9 @@ def train(
 
     The learning rate rises over the first tenth of the steps and then falls to nothing along a cosine.
 
+    On several processes, started by `torchrun`, wrap the model in `DistributedDataParallel` and give each
+    process batches and a `keep` of its own: an update is then that of all their batches as one.
+
     Args:
         model: called as `model(tokens, prefix_len, valid=valid)`, as `TinyPrefixLM` is.
         batches: at least `steps * accumulate` batches, from the first step on, even for a run that goes on.

@@ -1,7 +1,8 @@
 """One update of the weights by several batches, as if they were one large batch.
 
 The mean over all target tokens is not the mean of the batches' means where these have unlike numbers of
-targets: each batch counts by its share of them.
+targets: each batch counts by its share of them. The batches may be spread over several processes, started by
+`torchrun`, whose models are wrapped in `DistributedDataParallel`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from prefixlm_teach.data import Batch
 from prefixlm_teach.loss import compute_prefix_lm_loss
+from prefixlm_teach.ranks import rank_count, sum_over_ranks
 
 
 def update(model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, schedule: LRScheduler) -> float:
-    """Take one step on several batches, in training mode, and return their mean loss per target token."""
+    """Take one step on several batches, in training mode, and return their mean loss per target token.
+
+    Of several processes each takes it on its own batches, as many as the others, and returns the loss of all.
+    """
     model.train()
     optimizer.zero_grad()
     loss = 0.0
     for share in loss_shares(model, together):
         share.backward()
         loss += share.item()
+    loss = _mean_over_ranks(loss, together)
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     schedule.step()
@@ -35,22 +41,31 @@ def update(model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, sc
 def mean_loss(model: nn.Module, together: Sequence[Batch]) -> float:
     """Return the mean loss per target token of several batches, in eval mode, and leave the model in it."""
     model.eval()
-    return sum(share.item() for share in loss_shares(model, together))
+    return _mean_over_ranks(sum(share.item() for share in loss_shares(model, together)), together)
+
+
+def _mean_over_ranks(loss: float, together: Sequence[Batch]) -> float:
+    return sum_over_ranks(loss, together[0].tokens.device) / rank_count()
 
 
 def loss_shares(model: nn.Module, together: Sequence[Batch]) -> Iterator[Tensor]:
     """Yield what each batch adds to the mean loss per target token of all of them.
 
+    Of several processes, `DistributedDataParallel` takes the mean of their gradients, and all count the same
+    there. So what a process adds is multiplied by how many there are.
+
     Raises:
         ValueError: no batch has a target.
     """
     counts = [target_count(batch) for batch in together]
+    total = sum_over_ranks(sum(counts), together[0].tokens.device)
     for batch, count in zip(together, counts, strict=True):
-        if count == 0 and any(counts):
-            continue  # it adds nothing, and has no mean of its own
         logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
+        if count == 0 and total:
+            yield logits.sum() * 0.0  # no mean of its own; but the other processes wait for its gradients
+            continue
         mean = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid)
-        yield mean * (count / sum(counts))
+        yield mean * (count * rank_count() / total)
 
 
 def target_count(batch: Batch) -> int:

@@ -294,6 +294,11 @@ KEEP = [
     Wrong("bool", True, "must be a pathlib.Path"),
 ]
 WATCH = [Wrong(str(x), x, "must be called with the list of losses, not") for x in (3, True, "print", [])]
+FLAG = [Wrong(str(x), x, "must be True or False, not") for x in (None, 1, 0.0, "yes", [True])]
+START = [
+    Wrong(str(x), x, r"unknown start .*\(there are: twice, outside, once\)") for x in (None, "inside", 1)
+]
+PAIR_P = [*count(2), Wrong("too long", T + 1, r"6 is longer than the sequence \(5 tokens\)")]
 EVEN_HEADS = [Wrong("odd", 8, "8 heads .* gives a head 1 numbers, which is odd")]
 EVEN_WIDTH = [Wrong("odd", 6, "6 in 2 heads .* gives a head 3 numbers, which is odd")]
 AT_LEAST_ONE = [

@@ -30,6 +30,7 @@ from bad_values import (
     EVEN_WIDTH,
     EXCHANGES,
     FITTED_MASK,
+    FLAG,
     GUESSES,
     HEADS,
     HIDDEN,
@@ -57,6 +58,7 @@ from bad_values import (
     PACKED_LENGTHS,
     PACKED_PREFIX_LEN,
     PADS,
+    PAIR_P,
     PAIRS,
     PARTS,
     POSITIONS,
@@ -77,6 +79,7 @@ from bad_values import (
     SIGHT,
     SIGHT_MASK,
     SPLIT,
+    START,
     STOP,
     TABLE_SEEN,
     TEMPERATURE,
@@ -108,6 +111,7 @@ import prefixlm_teach
 from prefixlm_teach import (
     KERNELS,
     AttentionExplorer,
+    BalancedEncoderDecoder,
     Batch,
     Block,
     FlexBlocks,
@@ -127,6 +131,7 @@ from prefixlm_teach import (
     create_prefix_lm_mask,
     decode,
     describe_mask,
+    encode_and_decode,
     error_rates,
     explain,
     find_leaks,
@@ -331,6 +336,30 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
             "mask": LONE_MASK[:1] + FITTED_MASK,
             "memory": [Wrong("None", None, r"must be a \(B, T, d\) tensor"), *OTHER_HIDDEN],
             "memory_mask": CROSS_MASKS,
+        },
+    ),
+    (
+        "BalancedEncoderDecoder",
+        BalancedEncoderDecoder,
+        {
+            **{"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 1, "max_len": 6, "dropout": 0.1},
+            "causal_encoder": True,
+        },
+        {
+            **{name: count(1) for name in ("vocab_size", "n_layers", "max_len")},
+            **{"d_model": WIDTH, "n_heads": HEADS, "dropout": DROPOUT, "causal_encoder": FLAG},
+        },
+    ),
+    (
+        "encode_and_decode",
+        lambda **given: encode_and_decode(MODEL, MODEL, **given),
+        {
+            **{"tokens": TOKENS, "prefix_len": 2, "merged": True, "same_layer": True},
+            **{"continued": True, "start": "once"},
+        },
+        {
+            **{"tokens": IDS, "prefix_len": PAIR_P, "start": START},
+            **dict.fromkeys(("merged", "same_layer", "continued"), FLAG),
         },
     ),
     (

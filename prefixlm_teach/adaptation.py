@@ -1,0 +1,62 @@
+"""Adapting a causal language model: to a prefix LM by another mask, to an encoder-decoder by copied weights.
+
+A causal model already holds every weight of a prefix LM. Of an encoder-decoder it lacks the cross-attention,
+which is begun as a copy of the self-attention that stands beside it.
+
+Sources: Wang et al. 2022 (arXiv:2204.05832) and Tay et al. 2022 (U-PaLM, arXiv:2210.11399) for causal to
+prefix; Zhang et al. 2025 (Encoder-Decoder Gemma, arXiv:2504.06225), section 3.2, for the encoder-decoder.
+"""
+
+from __future__ import annotations
+
+from prefixlm_teach.balanced import BalancedEncoderDecoder
+from prefixlm_teach.causal import TinyCausalLM
+from prefixlm_teach.model import TinyPrefixLM, config_of
+from prefixlm_teach.pair_arguments import check_adaptable
+
+
+def adapt_to_prefix(model: TinyCausalLM) -> TinyPrefixLM:
+    """Return a prefix LM with a copy of a causal model's weights, in the same mode, dtype and device.
+
+    Until it is trained it computes what the causal model does where nothing is opened: for a prefix of 0 or
+    1 token.
+
+    Args:
+        model: the causal model, which stays as it is.
+
+    Raises:
+        TypeError: `model` is no `TinyCausalLM`.
+    """
+    check_adaptable(model)
+    adapted = TinyPrefixLM(**config_of(model)).to(model.output.weight)
+    adapted.load_state_dict(model.state_dict())
+    return adapted.train(model.training)
+
+
+def adapt_to_encoder_decoder(model: TinyCausalLM, *, causal_encoder: bool = False) -> BalancedEncoderDecoder:
+    """Return an encoder-decoder whose halves each begin as a copy of a causal model's blocks.
+
+    Embeddings and output layer are copied too. Cross-attention, and the normalisation before it, begin as
+    those of the self-attention in the same block.
+
+    Args:
+        model: the causal model, which stays as it is.
+        causal_encoder: keep the encoder causal, to see what it costs.
+
+    Raises:
+        TypeError: `model` is no `TinyCausalLM`, or `causal_encoder` is neither True nor False.
+    """
+    check_adaptable(model)
+    adapted = BalancedEncoderDecoder(**config_of(model), causal_encoder=causal_encoder)
+    adapted.to(model.output.weight)
+    weights = {}
+    for name, weight in model.state_dict().items():
+        part = name.removeprefix("blocks.")
+        if part == name:
+            weights[name] = weight  # embeddings and output
+            continue
+        weights[f"encoder.{part}"] = weights[f"decoder.{part}"] = weight
+        if ".attn" in part:  # attn.q_proj.weight, attn_norm.weight, ...
+            weights[f"decoder.{part.replace('.attn', '.cross', 1)}"] = weight
+    adapted.load_state_dict(weights)
+    return adapted.train(model.training)
