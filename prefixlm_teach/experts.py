@@ -20,9 +20,10 @@ from prefixlm_teach.expert_arguments import (
     check_feed_forward,
     check_model,
 )
-from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_mask_fits
+from prefixlm_teach.mask_arguments import check_heads, check_hidden
 from prefixlm_teach.model import Block
 from prefixlm_teach.routing import balance_loss, token_choice
+from prefixlm_teach.sight import ReadyKernel, check_seen_fits, dense
 
 
 class MixtureOfExperts(nn.Module):
@@ -122,12 +123,13 @@ class ExpertBlock(Block):
         del self.ff
         self.experts = experts
 
-    def forward(self, h: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, h: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
         """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`."""
         check_hidden("h", h, self.attn_norm.weight)
-        check_mask_fits(mask, h)
+        check_seen_fits(mask, h)
         B, T, _ = h.shape
-        valid = mask.any(-2).reshape(-1, T).expand(B, T)
+        seen = dense(mask.sight) if isinstance(mask, ReadyKernel) else mask
+        valid = seen.any(-2).reshape(-1, T).expand(B, T)
         h = h + self.attn(self.attn_norm(h), mask)
         h = h + self.experts(self.ff_norm(h), valid)
         return h

@@ -21,11 +21,11 @@ def check_folder(results: Path) -> None:
         )
 
 
-def check_experiment(experiment: Any, known: Sequence[str]) -> None:
-    """Raise unless `experiment` is one of the names that are `known`."""
+def check_experiment(experiment: Any, known: Sequence[str], name: str = "experiment") -> None:
+    """Raise unless `experiment`, or what `name` calls it, is one of the names that are `known`."""
     if not isinstance(experiment, str):
-        raise TypeError(f"experiment must be a name, not {kind_of(experiment)}")
-    check_known("experiment", [experiment], known, f"there are: {', '.join(known)}")
+        raise TypeError(f"{name} must be a name, not {kind_of(experiment)}")
+    check_known(name, [experiment], known, f"there are: {', '.join(known)}")
 
 
 def check_values(name: str, values: Any, least: int = 1) -> None:

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from prefixlm_teach.result_arguments import check_experiment, check_folder, check_values
 
-RESULTS = Path(__file__).parent.parent / "experiments" / "results"
+HOME = Path(__file__).parent.parent
+RESULTS = HOME / "experiments" / "results"
+BENCHMARKS = HOME / "benchmarks" / "results"
 
 
 def load_results(experiment: str) -> list[dict[str, Any]]:
@@ -31,6 +33,22 @@ def load_results(experiment: str) -> list[dict[str, Any]]:
     check_experiment(experiment, [path.name for path in sorted(RESULTS.iterdir()) if path.is_dir()])
     paths = sorted((RESULTS / experiment).glob("*.json"))
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def load_benchmark(benchmark: str) -> dict[str, Any]:
+    """Return what a benchmark measured when it was last run: on which machine, and what it found.
+
+    Args:
+        benchmark: the name of a file in benchmarks/results/, as "mask".
+
+    Raises:
+        TypeError, ValueError: `benchmark` is no string, or there is no such benchmark.
+        FileNotFoundError: the package was installed without the handbook's folder.
+    """
+    check_folder(BENCHMARKS)
+    check_experiment(benchmark, [path.stem for path in sorted(BENCHMARKS.glob("*.json"))], "benchmark")
+    found: dict[str, Any] = json.loads((BENCHMARKS / f"{benchmark}.json").read_text(encoding="utf-8"))
+    return found
 
 
 class Difference(NamedTuple):

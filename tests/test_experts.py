@@ -113,6 +113,15 @@ def test_the_block_is_attention_and_then_the_experts_with_padding_told_by_the_ma
     assert not any(name.startswith("ff.") for name in block.state_dict())
 
 
+@pytest.mark.parametrize("kernel", ["plain", "mend"])
+def test_it_computes_the_same_over_any_kernel(kernel: str) -> None:
+    valid = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
+    model, tokens = with_experts(in_batch), ids(2, 7, seed=1)
+    wanted = model(tokens, 3, valid=valid)
+    model.kernel = kernel
+    torch.testing.assert_close(model(tokens, 3, valid=valid)[valid], wanted[valid])
+
+
 TOKENS, P = ids(2, 10, seed=3), torch.tensor([3, 5])
 PADDED = torch.tensor([[True] * 10, [False] * 2 + [True] * 7 + [False]])
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pixels import near, pixels
 
-from prefixlm_teach import compare, load_results, plot_spread
+from prefixlm_teach import compare, load_benchmark, load_results, plot_spread
 from prefixlm_teach.pictures import LEAKED, PAST
-from prefixlm_teach.results import RESULTS
+from prefixlm_teach.results import BENCHMARKS, RESULTS
 from prefixlm_teach.spread import MARKS
 
 SAMPLES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
@@ -42,6 +42,15 @@ def test_a_package_without_the_folder_says_so(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr("prefixlm_teach.results.RESULTS", tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="the results come with the handbook's folder"):
         load_results("g2p")
+
+
+def test_a_benchmark_comes_back_as_it_was_written() -> None:
+    written = json.loads((BENCHMARKS / "mask.json").read_text(encoding="utf-8"))
+    assert load_benchmark("mask") == written
+    with pytest.raises(ValueError, match=r"benchmark .*'masks'.*there are: .*mask"):
+        load_benchmark("masks")
+    with pytest.raises(TypeError, match="benchmark must be a name, not int"):
+        load_benchmark(3)  # type: ignore[arg-type]
 
 
 @given(SAMPLES, SAMPLES)
