@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 
 import modes
 import pytest
 import torch
+from again import first_loss
 from modes import FIRST, KINDS, Run, batches, fill_in, go_on, mode_ids, vocabulary
 
 from prefixlm_teach import MODE_TOKENS, TinyPrefixLM, load_words, words_of
@@ -110,3 +112,30 @@ def test_answers_come_back_in_the_order_of_their_prompts() -> None:
 def test_mode_ids_are_known_to_one_kind_alone() -> None:
     assert mode_ids(Run(KINDS[0], 0), SYMBOLS) == {m: SYMBOLS.ids[token] for m, token in MODE_TOKENS.items()}
     assert [mode_ids(Run(kind, 0), SYMBOLS) for kind in KINDS[1:]] == [None, None]
+
+
+AGAIN = Run("mixture with modes", 0)
+
+
+def test_the_first_steps_of_a_run_are_those_that_were_written_down() -> None:
+    """Bit for bit on one machine; another kind of machine rounds otherwise, and by far less than this."""
+    written = modes.EXPERIMENT.result(AGAIN)["loss_every_50"][0]
+    assert first_loss(modes.learn, AGAIN) == pytest.approx(written, abs=3e-4)
+
+
+def test_what_was_written_down_is_complete_and_stands_under_its_name() -> None:
+    paths = sorted(modes.EXPERIMENT.results.glob("*.json"))
+    assert modes.EXPERIMENT.path(AGAIN) in paths
+    for path in paths:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        assert path.stem == Run(result["kind"], result["seed"]).name
+        assert len(result["loss_every_50"]) == modes.STEPS // 50
+
+
+def test_the_answers_that_are_kept_are_to_unseen_words_and_have_the_form_that_was_counted() -> None:
+    result = modes.EXPERIMENT.result(AGAIN)
+    assert set(result["said"]) == set(MODE_TOKENS)
+    for mode, said in result["said"].items():
+        assert set(said) <= set(words_of("validation"))
+        with_sentinel = sum("<x" in answer for answer in said.values()) / len(said)
+        assert with_sentinel == pytest.approx(result["go on"][mode]["with a sentinel"], abs=0.1)
