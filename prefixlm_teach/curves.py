@@ -67,8 +67,8 @@ def plot_curves(curves: Curves, *, across: str, up: str, log: str = "") -> Pictu
                 axis.set_minor_formatter(NullFormatter())
         axes.grid(color=FAINT, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_xlabel(across, fontproperties=font(12), color=INK)
-        axes.set_ylabel(up, fontproperties=font(12), color=INK)
+        axes.set_xlabel(across, fontproperties=font(12), color=INK, parse_math=False)
+        axes.set_ylabel(up, fontproperties=font(12), color=INK, parse_math=False)
         for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
             label.set_fontproperties(font(11))
         heights = [float(axes.transData.transform((x, y))[1]) for x, y, *_ in ends]

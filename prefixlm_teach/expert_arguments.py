@@ -63,11 +63,20 @@ def check_probabilities(probabilities: Any, valid: Any) -> None:
     check_has_values("probabilities", probabilities)
     check_real(valid, probabilities, "probabilities")
     shown = probabilities if valid is None else probabilities[valid]
-    off = (shown.float().sum(-1) - 1).abs() > 0.02  # half precision rounds
-    if bool(off.any()) or bool((shown < 0).any()):
+    close = (shown.float().sum(-1) - 1).abs() <= 0.02  # half precision rounds; NaN is not close to anything
+    if not bool(close.all()) or bool((shown < 0).any()):
         raise ValueError(
             "probabilities must sum to 1 over the experts: give the router's scores through a softmax"
         )
+
+
+def check_gates(gates: Any, x: Tensor, n_experts: int) -> None:
+    """Raise unless `gates`, a route's answer for `x` (B, T, d), has a factor for each token and expert."""
+    if not isinstance(gates, Tensor):
+        raise TypeError(f"route must return a (B, T, E) tensor, not {kind_of(gates)}")
+    wanted = (*x.shape[:2], n_experts)
+    if gates.shape != wanted:
+        raise ValueError(f"route must return factors of shape {wanted}, not {tuple(gates.shape)}")
 
 
 def check_some_token(valid: Any) -> None:

@@ -18,6 +18,7 @@ from prefixlm_teach.expert_arguments import (
     check_expert_input,
     check_experts,
     check_feed_forward,
+    check_gates,
     check_model,
 )
 from prefixlm_teach.mask_arguments import check_heads, check_hidden
@@ -85,7 +86,9 @@ class MixtureOfExperts(nn.Module):
             TypeError, ValueError: a kind, shape, dtype or device does not fit.
         """
         check_expert_input(x, valid, self.router.weight)
-        gates = self.route(self.probabilities(x), valid).flatten(0, 1)  # (B * T, E)
+        gates = self.route(self.probabilities(x), valid)  # (B, T, E)
+        check_gates(gates, x, len(self.experts))
+        gates = gates.flatten(0, 1)
         flat = x.flatten(0, 1)  # (B * T, d)
         out = torch.zeros_like(flat)
         for gate, expert in zip(gates.T, self.experts, strict=True):

@@ -32,7 +32,7 @@ class FlexBlocks:
 
     def __init__(self, sight: Sight) -> None:
         check_sight(sight)
-        self.sight = sight
+        self.sight = sight = _copy(sight)  # whoever changes p in place must not change what was made of it
         self.blocks = create_block_mask(
             may_attend(sight),
             B=sight.batch,
@@ -77,6 +77,12 @@ def may_attend(sight: Sight) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tenso
         return ((k <= q) | (k < end[b])) & valid[b, k]  # open, then close
 
     return rule
+
+
+def _copy(sight: Sight) -> Sight:
+    p, valid = sight.prefix_len, sight.valid
+    p = p.clone() if isinstance(p, Tensor) else p
+    return Sight(sight.seq_len, p, None if valid is None else valid.clone(), sight.mask)
 
 
 def _said(sight: Sight) -> dict[str, Any]:

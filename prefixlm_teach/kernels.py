@@ -15,7 +15,7 @@ from torch import Tensor
 
 from prefixlm_teach.attention import plain_attention
 from prefixlm_teach.kernel_arguments import check_forward_only, check_kernel
-from prefixlm_teach.sight import ReadyKernel, Sight, check_sight, dense
+from prefixlm_teach.sight import ReadyKernel, Sight, check_ready, check_sight, dense
 from prefixlm_teach.two_calls import cut, mend
 
 Kernel = Callable[[Sight], Tensor | ReadyKernel]
@@ -80,4 +80,6 @@ def make_ready(kernel: str | Kernel, sight: Sight) -> Tensor | ReadyKernel:
         TypeError, ValueError: there is no such kernel, or it cannot do what is asked.
     """
     check_kernel(kernel, KERNELS)
-    return (KERNELS[kernel] if isinstance(kernel, str) else kernel)(sight)
+    ready = (KERNELS[kernel] if isinstance(kernel, str) else kernel)(sight)
+    check_ready(ready)
+    return ready

@@ -90,7 +90,7 @@ def causal_linear_attention(
         if valid is not None:
             features_k = only(features_k, valid)
         before = empty_state(features_k, values) if state is None else state
-        rows, after = in_chunks(features_q, features_k, values, before, chunk)
+        rows, after = in_chunks(features_q, features_k, values, before, int(chunk))
         return torch.cat(rows, dim=2).to(q.dtype), after
 
 
@@ -139,7 +139,7 @@ def prefix_linear_attention(
         of_target = only(features_k[:, :, first:], (valid & ~in_prefix)[:, first:])
         state = empty_state(features_k, values).add(of_prefix, values[:, :, :last])
         head = state.read(features_q[:, :, :first])  # (B, H, first, d_v): one state, every row
-        tail, after = in_chunks(features_q[:, :, first:], of_target, values[:, :, first:], state, chunk)
+        tail, after = in_chunks(features_q[:, :, first:], of_target, values[:, :, first:], state, int(chunk))
         return torch.cat([head, *tail], dim=2).to(q.dtype), after
 
 

@@ -22,6 +22,8 @@ from torch.nn import functional as F
 from prefixlm_teach.arguments import check_rate
 from prefixlm_teach.expert_arguments import check_capacity, check_probabilities, check_some_token
 
+ROUNDING = 1e-9  # 50 * 1.1 / 5 is a little more than 11 in floats, and an expert has room for 11
+
 
 def token_choice(
     probabilities: Tensor,
@@ -57,9 +59,9 @@ def token_choice(
     if capacity_factor is not None:
         rows = chosen.reshape(1, B * T, E) if over_batch else chosen
         tokens = rows.sum((1, 2), keepdim=True)  # (B, 1, 1), or (1, 1, 1) for the batch
-        room = (tokens.double() * capacity_factor / E).ceil()
+        room = (tokens.double() * capacity_factor / E - ROUNDING).ceil()
         chosen = (rows & (rows.cumsum(1) <= room)).view(B, T, E)
-    return probabilities * chosen
+    return probabilities.masked_fill(~chosen, 0.0)
 
 
 def expert_choice(
@@ -86,11 +88,11 @@ def expert_choice(
     if valid is None:
         valid = torch.ones(B, T, dtype=torch.bool, device=probabilities.device)
     tokens = int(valid.sum())
-    take = min(math.ceil(tokens * capacity_factor / E), tokens)
+    take = min(math.ceil(tokens * capacity_factor / E - ROUNDING), tokens)
     suits = probabilities.masked_fill(~valid[..., None], -1.0).view(B * T, E)
     best = suits.argsort(dim=0, descending=True, stable=True)[:take]  # (take, E) tokens of the batch
     chosen = torch.zeros_like(suits, dtype=torch.bool).scatter_(0, best, True)
-    return probabilities * chosen.view(B, T, E)
+    return probabilities.masked_fill(~chosen.view(B, T, E), 0.0)
 
 
 def balance_loss(probabilities: Tensor, valid: Tensor | None = None) -> Tensor:

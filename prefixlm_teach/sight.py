@@ -136,6 +136,16 @@ def check_sight(sight: Any) -> None:
         raise TypeError(f"sight must be a Sight, as in Sight(seq_len, prefix_len), not {kind_of(sight)}")
 
 
+def check_ready(ready: Any) -> None:
+    """Raise unless `ready`, what a kernel made of a sight, is a mask of booleans or a `ReadyKernel`."""
+    if isinstance(ready, ReadyKernel):
+        return
+    if not isinstance(ready, Tensor):
+        raise TypeError(f"kernel must return a mask or a ReadyKernel, not {kind_of(ready)}")
+    if ready.dtype != torch.bool:
+        raise TypeError(f"kernel must return a mask of booleans, not of {ready.dtype}: True = may attend")
+
+
 def check_seen_fits(mask: Any, of: Tensor) -> None:
     """Raise unless `mask`, or what a kernel made of one, fits `of`, whose first two dimensions are (B, T)."""
     if isinstance(mask, ReadyKernel):

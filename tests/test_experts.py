@@ -256,3 +256,10 @@ def test_dropout_works_in_training_mode_only() -> None:
     assert not torch.equal(layer(x), layer(x))
     layer.eval()
     assert torch.equal(layer(x), layer(x))
+
+
+def test_a_route_of_ones_own_must_have_a_factor_for_each_token_and_expert() -> None:
+    x = random(2, 5, 8)
+    for route, error in ((lambda p, v: p.transpose(0, 1), ValueError), (lambda p, v: None, TypeError)):
+        with pytest.raises(error, match="route must return"):
+            mixture(route=route)(x)  # type: ignore[arg-type]

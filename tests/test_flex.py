@@ -184,3 +184,15 @@ def test_a_probe_takes_blocks_that_were_made_for_its_tokens() -> None:
     model = tiny()
     model.kernel = FlexBlocks(Sight(4, 3))
     assert torch.equal(seen_by(model), create_prefix_lm_mask(4, 3))
+
+
+def test_a_prefix_length_that_is_changed_in_place_makes_the_block_mask_stale() -> None:
+    p, valid = torch.tensor([1, 2]), torch.ones(2, 6, dtype=torch.bool)
+    blocks = FlexBlocks(Sight(6, p, valid))
+    p += 2
+    with torch.no_grad(), pytest.raises(ValueError, match="the block mask is stale"):
+        blocks(Sight(6, p, valid))
+    p -= 2
+    valid[1, 4:] = False
+    with torch.no_grad(), pytest.raises(ValueError, match="the block mask is stale"):
+        blocks(Sight(6, p, valid))

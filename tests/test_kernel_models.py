@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -183,3 +183,16 @@ def test_weights_and_files_do_not_know_of_the_kernel(tmp_path: Path) -> None:
     tokens = torch.tensor([[0, 1, 2]])
     torch.testing.assert_close(loaded(tokens, 2), model(tokens, 2))
     assert RotaryPrefixLM(3, d_model=8, n_heads=2, kernel="mend").kernel == "mend"
+
+
+@pytest.mark.parametrize(
+    ("made", "said"), [(None, "not None"), (torch.ones(6, 6), "not of torch.float32"), (True, "not bool")]
+)
+def test_a_kernel_of_ones_own_must_return_a_mask_of_booleans_wherever_it_is_asked(
+    made: object, said: str
+) -> None:
+    model = TinyPrefixLM(11, 16, 2, 2, 16, 0.0, kernel=lambda sight: made).eval()  # type: ignore[arg-type, return-value]
+    tokens = torch.ones(1, 6, dtype=torch.long)
+    for ask in (model, partial(prefill, model)):
+        with pytest.raises(TypeError, match=f"kernel must return a mask.*{said}"):
+            ask(tokens, 2)

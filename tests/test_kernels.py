@@ -27,7 +27,7 @@ from prefixlm_teach import (
     plain_attention,
 )
 from prefixlm_teach.attention import mix
-from prefixlm_teach.kernels import LONG
+from prefixlm_teach.kernels import LONG, auto
 
 NAMES = [name for name in KERNELS if name != "flex"]  # which has tests of its own, and no backward
 REAL = torch.tensor([[True, True, True, True], [True, True, True, False]])
@@ -123,10 +123,10 @@ def test_a_short_prefix_is_mended_and_a_long_one_is_cut(
     for name in ("mend", "cut"):
         monkeypatch.setattr(f"prefixlm_teach.kernels.{name}", lambda sight, name=name: name)
     for same in (p, torch.tensor(p), torch.tensor([p, p])):
-        assert make_ready("auto", Sight(LONG, same)) == wanted
+        assert auto(Sight(LONG, same)) == wanted
     on_the_right = torch.ones(2, LONG, dtype=torch.bool)
     on_the_right[1, p:] = False
-    assert make_ready("auto", Sight(LONG, torch.tensor([p, p]), on_the_right)) == wanted
+    assert auto(Sight(LONG, torch.tensor([p, p]), on_the_right)) == wanted
 
 
 def test_the_choice_is_the_dense_mask_where_two_calls_cannot_or_do_not_pay() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -308,3 +309,11 @@ def test_the_layer_runs_under_autocast_and_decodes_there() -> None:
         row, _ = attention.decode(x[:, :1], state)
     assert out.dtype == row.dtype == torch.bfloat16
     torch.testing.assert_close(out.float(), attention(x, 3), atol=0.05, rtol=0.05)
+
+
+def test_a_chunk_may_be_a_small_whole_number_of_numpy() -> None:
+    q, k, v = torch.randn(3, 1, 1, 300, 4)
+    wanted, _ = causal_linear_attention(q, k, v, chunk=200)
+    for chunk in (np.uint8(200), np.int8(100)):
+        found, _ = causal_linear_attention(q, k, v, chunk=chunk)  # type: ignore[arg-type]
+        torch.testing.assert_close(found, wanted)

@@ -142,3 +142,21 @@ def test_the_balance_loss_pushes_against_the_expert_that_is_chosen_most() -> Non
     (gradient,) = torch.autograd.grad(balance_loss(scores.softmax(-1)), scores)
     assert (gradient[..., 0] > 0).all()
     assert (gradient[..., 1] < 0).all()
+
+
+def test_room_is_counted_exactly_where_floats_are_not() -> None:
+    for n, experts, factor, room in ((50, 5, 1.1, 11), (100, 10, 1.1, 11), (90, 3, 1.1, 33)):
+        alike = torch.full((1, n, experts), 1 / experts)
+        first = torch.zeros(1, n, experts)
+        first[..., 0] = 1.0
+        assert int((token_choice(first, capacity_factor=factor) > 0).sum()) == room
+        assert (expert_choice(alike, capacity_factor=factor) > 0).sum(1).tolist() == [[room] * experts]
+
+
+def test_a_router_that_gives_nan_is_refused_and_padding_that_has_it_gets_nothing() -> None:
+    odd = torch.full((1, 4, 2), 0.5)
+    odd[0, 0] = torch.nan
+    for route in (token_choice, expert_choice):
+        with pytest.raises(ValueError, match="probabilities must sum to 1"):
+            route(odd)
+        assert route(odd, torch.tensor([[False, True, True, True]]))[0, 0].tolist() == [0.0, 0.0]
