@@ -80,6 +80,7 @@ class Wanted(NamedTuple):
     prefix_len: int | None
     mask: torch.Tensor
     cloze: bool
+    kind: str | None
 
 
 def uses_of(explorer: ObjectiveExplorer) -> list[str]:
@@ -100,7 +101,9 @@ def wanted_of(explorer: ObjectiveExplorer) -> Wanted | str:
         made = explorer.made
         if made is None:
             return explorer.description.partition(": impossible. ")[2].removesuffix(".")
-        return Wanted(list(explorer.row), list(explorer.labels), made.prefix_len, explorer.mask, made.cloze)
+        return Wanted(
+            list(explorer.row), list(explorer.labels), made.prefix_len, explorer.mask, made.cloze, made.kind
+        )
     vocabulary = vocabulary_of(explorer.tokens)
     arguments = {"rate": explorer.rate, "mean_span": explorer.mean_span, "draw": explorer.draw}
     given = {use.replace("draw", "seed"): arguments[use] for use in USES[explorer.objective]}
@@ -112,7 +115,8 @@ def wanted_of(explorer: ObjectiveExplorer) -> Wanted | str:
     labels = [None if i == -100 else vocabulary.symbols[i] for i in examples.labels[0].tolist()]
     p = None if examples.prefix_len is None else int(examples.prefix_len[0])
     row = vocabulary.decode(examples.tokens[0])
-    return Wanted(row, labels, p, mask_of(examples), examples.cloze)
+    kind = examples.kinds[0] if examples.kinds else None
+    return Wanted(row, labels, p, mask_of(examples), examples.cloze, kind)
 
 
 def mask_of(examples: Examples) -> torch.Tensor:
@@ -159,7 +163,8 @@ def words_of(explorer: ObjectiveExplorer) -> str:
     how = "its own row: " + ", ".join(f"{t} {said([label])}" for t, label in asked.items())
     each = "1 label, predicted" if len(asked) == 1 else f"{len(asked)} labels, each predicted"
     where = how if wanted.cloze else "the row before it"
-    return f"{setting_of(explorer)}: {'; '.join(parts)}; {each} in {where}."
+    made_by = f" ({wanted.kind})" if wanted.kind else ""
+    return f"{setting_of(explorer)}{made_by}: {'; '.join(parts)}; {each} in {where}."
 
 
 def shows(root: Locator, explorer: ObjectiveExplorer) -> None:
@@ -176,7 +181,7 @@ def shows(root: Locator, explorer: ObjectiveExplorer) -> None:
         assert (reads, drawn["grids"], drawn["figures"]) == ([], [], ["–", "–", "–"])
         assert [item["state"] for item in sentence] == ["plain"] * n
         return
-    row, labels, p, mask, cloze = wanted
+    row, labels, p, mask, cloze, _ = wanted
     asked = [label is not None for label in labels]
     assert [item["token"] for item in reads] == [visible(token) for token in row]
     assert [item["arrow"] != "none" for item in reads] == [each and not cloze for each in asked]
