@@ -26,7 +26,7 @@ def number_page(app: Sphinx, document: nodes.document) -> None:
     """Number a chapter's formulas and pictures, note their headings, and make room for its definitions."""
     page = app.env.current_document.docname
     title = document.next_node(nodes.title)
-    match = re.match(r"(\d+)\. ", title.astext()) if title else None
+    match = re.match(r"(\d+[a-z]?)\. ", title.astext()) if title else None
     found: dict[str, dict[str, list[str]]] = {kind: {} for kind in KINDS}  # kind -> heading -> numbers
     app.env.metadata[page] |= {"chapter": None, "numbered": found, "terms": []}
     if match is None or app.env.doc2path(page).suffix != ".ipynb":
