@@ -10,7 +10,7 @@ causal encoder.
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from prefixlm_teach.arguments import check_flag, check_int
 from prefixlm_teach.encoder_decoder import DecoderBlock, TinyEncoderDecoder
@@ -40,6 +40,8 @@ class BalancedEncoderDecoder(TinyEncoderDecoder):
         TypeError, ValueError: as `TinyPrefixLM`, or `causal_encoder` is neither True nor False.
     """
 
+    decoder_block = BalancedDecoderBlock
+
     def __init__(
         self,
         vocab_size: int,
@@ -54,7 +56,6 @@ class BalancedEncoderDecoder(TinyEncoderDecoder):
         check_int("n_layers", n_layers, minimum=1)
         check_flag("causal_encoder", causal_encoder)
         super().__init__(vocab_size, d_model, n_heads, n_layers, n_layers, max_len, dropout)
-        self.decoder = nn.ModuleList(BalancedDecoderBlock(d_model, n_heads, dropout) for _ in range(n_layers))
         self.causal_encoder = causal_encoder
 
     def _encode(self, tokens: Tensor, place: Tensor, seen: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ Source: Vaswani et al. 2017 (arXiv:1706.03762), section 3.1; pre-norm as in `Tin
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -108,6 +110,8 @@ class TinyEncoderDecoder(nn.Module):
         TypeError, ValueError: as `TinyPrefixLM`.
     """
 
+    decoder_block: ClassVar[type[DecoderBlock]] = DecoderBlock  # what a decoder is made of
+
     def __init__(
         self,
         vocab_size: int,
@@ -132,7 +136,7 @@ class TinyEncoderDecoder(nn.Module):
         self.layer_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(Block(d_model, n_heads, dropout) for _ in range(n_encoder))
-        self.decoder = nn.ModuleList(DecoderBlock(d_model, n_heads, dropout) for _ in range(n_decoder))
+        self.decoder = nn.ModuleList(self.decoder_block(d_model, n_heads, dropout) for _ in range(n_decoder))
         self.output = nn.Linear(d_model, vocab_size)
 
     def forward(self, tokens: Tensor, prefix_len: int | Tensor, *, valid: Tensor | None = None) -> Tensor:
