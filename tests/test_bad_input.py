@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -520,14 +520,14 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
 ]
 
 
-def cases() -> Iterator[Any]:
-    for name, call, good, arguments in TABLE:
+def cases(table: Sequence[tuple[str, Callable[..., Any], dict[str, Any], dict[str, Any]]]) -> Iterator[Any]:
+    for name, call, good, arguments in table:
         for argument, wrongs in arguments.items():
             for wrong in wrongs:
                 yield pytest.param(call, good, argument, wrong, id=f"{name}-{argument}-{wrong.kind}")
 
 
-@pytest.mark.parametrize(("call", "good", "argument", "wrong"), list(cases()))
+@pytest.mark.parametrize(("call", "good", "argument", "wrong"), list(cases(TABLE)))
 def test_it_is_refused_in_the_readers_words_before_anything_is_computed(
     call: Callable[..., Any], good: dict[str, Any], argument: str, wrong: Wrong
 ) -> None:

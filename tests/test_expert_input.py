@@ -133,15 +133,7 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
 ]
 
 
-@pytest.mark.parametrize(
-    ("call", "good", "argument", "wrong"),
-    [
-        pytest.param(call, good, argument, wrong, id=f"{name}-{argument}-{wrong.kind}")
-        for name, call, good, arguments in TABLE
-        for argument, wrongs in arguments.items()
-        for wrong in wrongs
-    ],
-)
+@pytest.mark.parametrize(("call", "good", "argument", "wrong"), list(test_bad_input.cases(TABLE)))
 def test_wrong_arguments_are_refused_beforehand(
     call: Callable[..., Any], good: dict[str, Any], argument: str, wrong: Wrong
 ) -> None:
