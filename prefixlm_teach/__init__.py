@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.widgets import (
         AttentionExplorer,
         BatchExplorer,
+        CostExplorer,
         DecodeExplorer,
         LossExplorer,
         ObjectiveExplorer,
@@ -143,6 +144,7 @@ _LATER = {
     "widgets": (
         "AttentionExplorer",
         "BatchExplorer",
+        "CostExplorer",
         "DecodeExplorer",
         "LossExplorer",
         "ObjectiveExplorer",
@@ -165,6 +167,7 @@ __all__ = [
     "BatchExplorer",
     "Block",
     "CodeGen2Ids",
+    "CostExplorer",
     "DecodeExplorer",
     "Denoiser",
     "Examples",

@@ -55,6 +55,10 @@ KEY = {
     "key from the cache": (KEPT, {"hatch": "|||", "edgecolors": KEPT_LINES}),
     "done in an earlier step": (DONE, {"hatch": "\\\\\\\\", "edgecolors": DONE_LINES}),
     "not read yet": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
+    "computed twice": (KEPT, {"hatch": "|||", "edgecolors": KEPT_LINES}),
+    "computed, thrown away": (PAPER, {"hatch": "\\\\\\\\", "edgecolors": LOST_LINES}),
+    "visible, not computed": (BLOCKED, {"hatch": "---", "edgecolors": GREY_LINES}),
+    "not computed": (BLOCKED, {}),
 }
 
 

@@ -8,12 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from prefixlm_teach.arguments import check_has_values, check_ids, check_int, check_logits, kind_of
+from prefixlm_teach.arguments import (
+    check_has_values,
+    check_ids,
+    check_int,
+    check_logits,
+    check_prefix_len,
+    kind_of,
+)
 from prefixlm_teach.picture_arguments import check_split_of, check_strings, check_token_lists
 from prefixlm_teach.word_arguments import check_eval_mode
 
 MOST = 8  # examples of a batch that find room side by side
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)  # what PyTorch computes with
+SHORTEST_TEXT, LONGEST_TEXT, WIDEST = 16, 2**17, 2**16  # of which pairs are counted: T, T and d
 LONGEST = 64  # an explorer holds one table for each prefix length: they grow with the square of T
 
 
@@ -114,3 +122,24 @@ def check_step(step: Any, last: int) -> None:
     check_int("step", step, minimum=0)
     if step > last:
         raise ValueError(f"step {step} comes after the last: this answer has {last}")
+
+
+def check_sizes(sizes: Any) -> None:
+    """Raise unless `sizes` is a pair (T, p) of whole numbers: T from 16 to 131,072, p from 0 to T."""
+    if not isinstance(sizes, list | tuple) or len(sizes) != 2:
+        length = f" of {len(sizes)}" if isinstance(sizes, list | tuple) else ""
+        raise TypeError(f"sizes must be a pair (seq_len, prefix_len), not {kind_of(sizes)}{length}")
+    seq_len, prefix_len = sizes
+    check_int("seq_len", seq_len, minimum=SHORTEST_TEXT)
+    if seq_len > LONGEST_TEXT:
+        raise ValueError(f"seq_len {seq_len:,} is too long: this explorer counts up to {LONGEST_TEXT:,}")
+    if isinstance(prefix_len, Tensor):
+        raise TypeError("prefix_len must be one whole number here, not a tensor: use int(prefix_len)")
+    check_prefix_len(prefix_len, seq_len)
+
+
+def check_width(d_model: Any) -> None:
+    """Raise unless `d_model` is a whole number from 1 to 65,536."""
+    check_int("d_model", d_model, minimum=1)
+    if d_model > WIDEST:
+        raise ValueError(f"d_model {d_model:,} is too wide: this explorer counts up to {WIDEST:,}")

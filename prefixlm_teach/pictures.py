@@ -33,6 +33,7 @@ PREFIX, SCORED = "#fdf0d5", "#00704f"
 DPI = 192  # two dots per CSS pixel
 MISSING = "Glyph .* missing"  # matplotlib's warning; a box then stands for the character
 HALVES = re.compile("[\ud800-\udfff]")  # half of a character beyond U+FFFF: alone it is none
+Corners = Sequence[tuple[float, float]]
 PX = 1 / 96  # a CSS pixel in inches
 FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
 
@@ -162,9 +163,14 @@ def outline(
 def fill(axes: Axes, boxes: Sequence[tuple[float, float, float, float]], color: Any, **style: Any) -> None:
     """Fill boxes (left, top, width, height) with a colour, and with a hatch where `style` has one."""
     corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in boxes]
+    fill_shapes(axes, corners, color, **style)
+
+
+def fill_shapes(axes: Axes, shapes: Sequence[Corners], color: Any, **style: Any) -> None:
+    """Fill shapes, each given by its corners, as `fill` fills boxes."""
     axes.add_collection(
         PolyCollection(
-            corners, facecolors=color, linewidths=0, clip_on=False, **{"edgecolors": "none"} | style
+            shapes, facecolors=color, linewidths=0, clip_on=False, **{"edgecolors": "none"} | style
         ),
         autolim=False,
     )

@@ -2,6 +2,7 @@
 
 from prefixlm_teach.widgets.attention import AttentionExplorer
 from prefixlm_teach.widgets.batch import BatchExplorer
+from prefixlm_teach.widgets.cost import CostExplorer
 from prefixlm_teach.widgets.decode import DecodeExplorer
 from prefixlm_teach.widgets.loss import LossExplorer
 from prefixlm_teach.widgets.objective import ObjectiveExplorer
@@ -11,6 +12,7 @@ from prefixlm_teach.widgets.split import SplitExplorer
 __all__ = [
     "AttentionExplorer",
     "BatchExplorer",
+    "CostExplorer",
     "DecodeExplorer",
     "LossExplorer",
     "ObjectiveExplorer",

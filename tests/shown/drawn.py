@@ -17,12 +17,22 @@ READ = """(root) => {
     }
     return cells;
   };
+  // In 16 x 16 places, none on the diagonal, the kinds of area that lie there; "blocked" where none does.
+  const kindsOf = (svg) => Array.from({ length: 16 }, (_, q) => Array.from({ length: 16 }, (_, k) => {
+    if (q === k) return "";
+    const place = new DOMPoint(...[k, q].map((i) => ((i + 0.3) * svg.viewBox.baseVal.width) / 16));
+    const there = all(".plx-cells", svg).filter((path) => path.isPointInFill(place));
+    return there.map((path) => path.dataset.kind).join("") || "blocked";
+  }));
   return {
     grids: all(".plx-grid").map((grid) => ({
       cells: cellsOf(grid.querySelector(".plx-svg")),
       words: grid.querySelector(".plx-svg").getAttribute("aria-label"),
       rows: all(".plx-row", grid).map((row) => row.getAttribute("aria-label")),
       seen: all(".plx-column", grid).map((column) => column.classList.contains("plx-seen")),
+    })),
+    squares: all(".plx-square .plx-svg").map((svg) => ({
+      words: svg.getAttribute("aria-label"), kinds: kindsOf(svg),
     })),
     sliders: Object.fromEntries(all("input[type=range]").map((range) => [
       range.labels[0].textContent,

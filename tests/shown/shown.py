@@ -49,7 +49,8 @@ class Kind:
 
     Args:
         make: makes one whose sliders have few values.
-        make_hard: makes one of the tokens it is given, eight or more, which could break a page.
+        make_hard: makes one of the tokens it is given, eight or more, which could break a page; None for an
+            explorer that shows no tokens.
         shows: asserts that all that stands on the page is what an explorer in Python says.
         sliders: the sliders of an explorer, in their order on the page.
         cells: what `read` found, cut down to what the PNG shows as well: the cells, the bars.
@@ -58,7 +59,7 @@ class Kind:
     """
 
     make: Callable[[], Explorer]
-    make_hard: Callable[[Sequence[str]], Explorer]
+    make_hard: Callable[[Sequence[str]], Explorer] | None
     shows: Callable[[Locator, Any], None]
     sliders: Callable[[Any], list[Slider]]
     cells: Callable[[dict[str, Any]], Any]
@@ -70,6 +71,11 @@ def kind_of(name: str) -> Kind:
     """Return what is known of the explorers of this name, which stands in `shown_<name>.py`."""
     kind: Kind = importlib.import_module(f"shown_{name}").KIND
     return kind
+
+
+def names_with_tokens() -> list[str]:
+    """The names of the explorers that show tokens."""
+    return [name for name in NAMES if kind_of(name).make_hard]
 
 
 def restore(name: str, state: dict[str, Any]) -> Explorer:
