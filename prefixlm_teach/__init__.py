@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prefixlm_teach.cache import KeyValueCache
     from prefixlm_teach.causal import TinyCausalLM
     from prefixlm_teach.checkpoints import load_checkpoint, save_checkpoint
+    from prefixlm_teach.checks import check, hint, progress
     from prefixlm_teach.codegen2 import CodeGen2Ids, codegen2_mixture, codegen2_prompt
     from prefixlm_teach.curves import plot_curves
     from prefixlm_teach.data import (
@@ -92,6 +93,7 @@ _LATER = {
     "balanced": ("BalancedEncoderDecoder",),
     "cache": ("KeyValueCache",),
     "causal": ("TinyCausalLM",),
+    "checks": ("check", "hint", "progress"),
     "checkpoints": ("load_checkpoint", "save_checkpoint"),
     "codegen2": ("CodeGen2Ids", "codegen2_mixture", "codegen2_prompt"),
     "data": (
@@ -202,6 +204,7 @@ __all__ = [
     "causal_linear_attention",
     "causal_lm",
     "causal_mask",
+    "check",
     "choose",
     "codegen2_mixture",
     "codegen2_prompt",
@@ -224,6 +227,7 @@ __all__ = [
     "g2p_vocabulary",
     "generate",
     "generate_greedy",
+    "hint",
     "label_loss",
     "load_benchmark",
     "load_checkpoint",
@@ -251,6 +255,7 @@ __all__ = [
     "prefix_linear_attention",
     "prefix_lm",
     "prefix_lm_labels",
+    "progress",
     "pronounce",
     "raw_lengths",
     "right_to_left_mask",

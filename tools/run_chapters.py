@@ -1,8 +1,9 @@
 """Execute the chapters whose notebooks are missing or stale; a second run changes no byte.
 
-`make chapters` calls this. Name chapters (`04_loss`) to run just those, or give `--all`. A chapter is stale
-when its code cells are not those its outputs came from; where only prose changed, the outputs are kept. A
-notebook that was edited apart from its text is never overwritten.
+`make chapters` calls this. The pages of `chapters/solutions/` are chapters here, and the exercises that they
+hold are first written into the chapters. Name chapters (`04_loss`, `solutions/04_loss`) to run just those, or
+give `--all`. A chapter is stale when its code cells are not those its outputs came from; where only prose
+changed, the outputs are kept. A notebook that was edited apart from its text is never overwritten.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import exercises
 import nbclient
 import toc
 from jupyter_client.kernelspec import NoSuchKernel
@@ -128,7 +130,10 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="run every chapter, stale or not")
     asked = parser.parse_args()
     try:
+        for name in exercises.write_sections():
+            print(f"{name}: its exercises were brought up to date")
         pages = {page.stem: page for page in toc.chapters()}
+        pages |= {f"solutions/{page.stem}": page for page in exercises.solution_pages()}
         if unknown := set(asked.names) - pages.keys():
             parser.error(f"no chapter is called {', '.join(sorted(unknown))}; there are {', '.join(pages)}.")
         wanted = {name: page for name, page in pages.items() if not asked.names or name in asked.names}

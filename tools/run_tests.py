@@ -47,7 +47,7 @@ LONG_KINDS = {
 
 def run_kind(commands: list[list[str]]) -> bool:
     """Run the commands of a kind until one fails; return whether all went well."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PREFIXLM_HOME": os.devnull}
     for command in commands:
         how = command if command[0].endswith(".py") else ["-m", *command]
         finished = subprocess.run([sys.executable, *how], cwd=toc.PROJECT, env=environment, check=False)

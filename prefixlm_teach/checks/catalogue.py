@@ -1,0 +1,95 @@
+"""All exercises of all chapters: their checks by name, their hints by number, and what is done."""
+
+from __future__ import annotations
+
+import difflib
+import html
+from typing import Any
+
+from prefixlm_teach.checks import mask
+from prefixlm_teach.checks.exercise import Exercise
+from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
+
+CHAPTERS = {"1. The mask": mask.EXERCISES}
+BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
+BY_NAME = {each.name: each for each in BY_NUMBER.values()}
+SIGNS = {RIGHT: "✓", TRIED: "…", "": "○"}
+_given: dict[str, int] = {}
+
+
+class Checks:
+    """The checks of all exercises: `check.<exercise>(answer)`."""
+
+    def __getattr__(self, name: str) -> Exercise:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in BY_NAME:
+            near = difflib.get_close_matches(name, BY_NAME, 1)
+            raise AttributeError(
+                f"no exercise is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+        return BY_NAME[name]
+
+    def __dir__(self) -> list[str]:
+        return list(BY_NAME)
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(each) for each in BY_NUMBER.values())
+
+
+class Said(str):
+    """Text that a notebook shows as it stands."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def hint(number: str) -> Said:
+    """Return the next hint for an exercise, a step further each time.
+
+    Args:
+        number: the exercise, as "1.2".
+
+    Raises:
+        TypeError: `number` is not text.
+        ValueError: there is no such exercise.
+    """
+    if not isinstance(number, str):
+        raise TypeError(f'an exercise is named in quotation marks, as hint("1.2"), not {number!r}')
+    if number not in BY_NUMBER:
+        raise ValueError(f"there is no exercise {number!r}; there are {', '.join(BY_NUMBER)}")
+    hints = BY_NUMBER[number].hints
+    step = _given[number] = min(_given.get(number, 0) + 1, len(hints))
+    last = " That was the last hint." if step == len(hints) else ""
+    return Said(f"Hint {step} of {len(hints)}: {hints[step - 1]}{last}")
+
+
+class Progress:
+    """Which exercises are done (✓), tried (…) or untouched (○), chapter by chapter."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {'  '.join(cells)}" for name, cells in self._rows())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
+            f"{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
+            for name, cells in self._rows()
+        )
+        return f"<table><caption>✓ done, … tried, ○ untouched</caption>{rows}</table>"
+
+    def _rows(self) -> list[tuple[str, list[str]]]:
+        return [
+            (name, [f"{SIGNS[state_of(each.number)]} {each.number}" for each in exercises])
+            for name, exercises in CHAPTERS.items()
+        ]
+
+
+def progress() -> Progress:
+    """Return what is done so far, on this machine."""
+    return Progress()
+
+
+check: Any = Checks()
