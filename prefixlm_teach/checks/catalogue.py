@@ -6,11 +6,15 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import mask
+from prefixlm_teach.checks import mask, objectives, ul2
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
-CHAPTERS = {"1. The mask": mask.EXERCISES}
+CHAPTERS = {
+    "1. The mask": mask.EXERCISES,
+    "8. One sentence, seven objectives": objectives.EXERCISES,
+    "9. UL2 and its relatives": ul2.EXERCISES,
+}
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
 SIGNS = {RIGHT: "✓", TRIED: "…", "": "○"}

@@ -7,7 +7,7 @@ nested lists, on any device and of any dtype that holds its values.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -250,4 +250,45 @@ class Words:
         return f"of yours {len(set(found) & set(expected))} belong there, and {len(expected)} do in all"
 
     def picture(self, found: Any, expected: Any) -> None:
+        """No picture."""
+
+
+class Ids:
+    """A row of ids, of any length.
+
+    Args:
+        names: what the special ones are called.
+    """
+
+    def __init__(self, names: Mapping[int, str] | None = None) -> None:
+        self.names = names or {}
+
+    def read(self, answer: Any, expected: Any) -> list[int]:
+        """Return the ids as a list."""
+        held = "" if isinstance(answer, list | tuple) else f"; yours is {kind_of(answer)}"
+        wanted = f"a row of ids is wanted, a list with nothing but whole numbers in it{held}."
+        try:
+            row = as_tensor(answer)
+        except MisreadError as error:
+            raise MisreadError(wanted) from error
+        row = row[0] if row.ndim == 2 and row.size(0) == 1 else row
+        whole = not row.is_complex() and not (row.is_floating_point() and bool((row != row.trunc()).any()))
+        if row.ndim != 1 or not whole:
+            raise MisreadError(wanted)
+        return [int(id_) for id_ in row.tolist()]
+
+    def same(self, found: list[int], expected: list[int]) -> bool:
+        """Whether both have the same ids in the same order."""
+        return found == list(expected)
+
+    def difference(self, found: list[int], expected: list[int]) -> str:
+        """Name the first place that differs, or the lengths where one row goes on longer."""
+        both = min(len(found), len(expected))
+        place = next((t for t in range(both) if found[t] != expected[t]), None)
+        if place is None:
+            return f"yours has {len(found)} ids, and should have {len(expected)}; the first {both} are right"
+        held, wanted = (self.names.get(row[place], str(row[place])) for row in (found, expected))
+        return f"place {place} of yours holds {held}, and should hold {wanted}"
+
+    def picture(self, found: list[int], expected: list[int]) -> None:
         """No picture."""
