@@ -6,13 +6,14 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import generation, mask
+from prefixlm_teach.checks import bugs, generation, mask
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
 CHAPTERS = {
     "1. The mask": mask.EXERCISES,
     "6. Generation": generation.EXERCISES,
+    "7. Bugs from the wild": bugs.EXERCISES,
 }
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
