@@ -168,6 +168,36 @@ class Numbers:
         """No picture."""
 
 
+class Listed:
+    """Ids, or True and False, one after the other; of any length, since that may be what is asked."""
+
+    def read(self, answer: Any, expected: Sequence[int]) -> list[int]:
+        """Return a list of numbers, or of True and False where those are expected."""
+        found = as_tensor(answer)
+        while found.ndim > 1 and found.size(0) == 1:
+            found = found[0]
+        if found.ndim != 1:
+            raise MisreadError(f"one value after the other is wanted; yours has shape {tuple(found.shape)}.")
+        values: list[float] = found.double().tolist()
+        either = isinstance(expected[0], bool)
+        odd = [value for value in values if not (value in {0, 1} if either else value.is_integer())]
+        if odd:
+            wanted = "True and False" if either else "whole numbers"
+            raise MisreadError(f"{wanted} are wanted; yours holds {odd[0]:g}.")
+        return [bool(value) if either else int(value) for value in values]
+
+    def same(self, found: list[int], expected: Sequence[int]) -> bool:
+        """Whether both hold the same, in the same order."""
+        return found == [*expected]
+
+    def difference(self, found: list[int], expected: Sequence[int]) -> str:
+        """Show both, whole."""
+        return f"yours is {found}, and should be {[*expected]}"
+
+    def picture(self, found: list[int], expected: Sequence[int]) -> None:
+        """No picture."""
+
+
 class Guesses(Numbers):
     """Numbers that a learner predicts: which one differs is said, but not what it should be."""
 
