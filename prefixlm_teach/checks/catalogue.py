@@ -6,12 +6,14 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import bugs, generation, mask, objectives, ul2
+from prefixlm_teach.checks import attention, bugs, generation, mask, model, objectives, ul2
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
 CHAPTERS = {
     "1. The mask": mask.EXERCISES,
+    "2. Attention": attention.EXERCISES,
+    "3. The model": model.EXERCISES,
     "6. Generation": generation.EXERCISES,
     "7. Bugs from the wild": bugs.EXERCISES,
     "8. One sentence, seven objectives": objectives.EXERCISES,

@@ -199,10 +199,14 @@ class Listed:
 
 
 class Guesses(Numbers):
-    """Numbers that a learner predicts: which one differs is said, but not what it should be."""
+    """Numbers that a learner predicts: which one differs is said, but not what it should be.
 
-    def __init__(self) -> None:
-        super().__init__(0.0)
+    Args:
+        tolerance: the relative and the absolute error that an answer may have; none for whole numbers.
+    """
+
+    def __init__(self, tolerance: float = 0.0) -> None:
+        super().__init__(tolerance)
 
     def difference(self, found: Tensor, expected: Tensor) -> str:
         """Name the first number that differs."""

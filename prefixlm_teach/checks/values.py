@@ -80,7 +80,7 @@ class StateExercise(Exercise):
     def judge(self, answer: Any, seed: int) -> Verdict:
         """Read an explorer's state."""
         if self.kind not in [each.__name__ for each in type(answer).__mro__]:
-            article = "an" if self.kind[0] in "AEIO" else "a"
+            article = "an" if self.kind[0] in "AEIOU" else "a"
             return self.wrong(f"{article} {self.kind} is wanted; yours is {kind_of(answer)}.")
         if self.goal(answer):
             return self.right()
