@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         ObjectiveExplorer,
         RuleExplorer,
         SplitExplorer,
+        StateExplorer,
     )
     from prefixlm_teach.work import count_work
 
@@ -148,6 +149,7 @@ _LATER = {
         "ObjectiveExplorer",
         "RuleExplorer",
         "SplitExplorer",
+        "StateExplorer",
     ),
     "work": ("count_work",),
 }
@@ -184,6 +186,7 @@ __all__ = [
     "RuleExplorer",
     "Sight",
     "SplitExplorer",
+    "StateExplorer",
     "TinyCausalLM",
     "TinyEncoderDecoder",
     "TinyPrefixLM",
