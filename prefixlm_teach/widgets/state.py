@@ -127,7 +127,7 @@ class StateExplorer(Explorer):
         z = " ".join(write_number(x, signed=False) for x in self.linear_state.normaliser.flatten().tolist())
         work = " ".join(
             f"{heading}: {', '.join(f'{name} {figure:,}' for name, figure in figures.items())}."
-            for heading, figures in self.counts.items()
+            for heading, figures in list(self.counts.items())[1:]  # the words have said the states
         )
         return (
             f"{self.words} S, a line for each feature of the key: {lines}. z: {z}. "

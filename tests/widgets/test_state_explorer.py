@@ -106,9 +106,8 @@ def test_its_picture_is_described_with_its_numbers() -> None:
     assert explorer.picture().alt == (
         "Row 1, “b”, adds nothing, and reads the same state as row 0: tokens 0 to 1. States made so far: 1; "
         "by the causal form: 2. S, a line for each feature of the key: +2.00 −12.0; +2.00 −12.0. z: "
-        "4.00 4.00. The row reads +0.50 −3.00. States made so far: prefix form 1, causal form 2. "
-        "Multiplications so far: prefix form 20, causal form 20, pair by pair 16. Numbers kept for what "
-        "follows: state (S and z) 6, key-value cache 8."
+        "4.00 4.00. The row reads +0.50 −3.00. Multiplications so far: prefix form 20, causal form 20, pair "
+        "by pair 16. Numbers kept for what follows: state (S and z) 6, key-value cache 8."
     )
 
 
