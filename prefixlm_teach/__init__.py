@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         ObjectiveExplorer,
         RuleExplorer,
         SplitExplorer,
+        StateExplorer,
     )
     from prefixlm_teach.work import count_work
 
@@ -152,6 +153,7 @@ _LATER = {
         "ObjectiveExplorer",
         "RuleExplorer",
         "SplitExplorer",
+        "StateExplorer",
     ),
     "work": ("count_work",),
 }
@@ -189,6 +191,7 @@ __all__ = [
     "RuleExplorer",
     "Sight",
     "SplitExplorer",
+    "StateExplorer",
     "TinyCausalLM",
     "TinyEncoderDecoder",
     "TinyPrefixLM",

@@ -8,6 +8,7 @@ from prefixlm_teach.widgets.loss import LossExplorer
 from prefixlm_teach.widgets.objective import ObjectiveExplorer
 from prefixlm_teach.widgets.rule import RuleExplorer
 from prefixlm_teach.widgets.split import SplitExplorer
+from prefixlm_teach.widgets.state import StateExplorer
 
 __all__ = [
     "AttentionExplorer",
@@ -18,4 +19,5 @@ __all__ = [
     "ObjectiveExplorer",
     "RuleExplorer",
     "SplitExplorer",
+    "StateExplorer",
 ]

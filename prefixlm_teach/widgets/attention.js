@@ -23,7 +23,6 @@ function rowsOf(steps, n, { layers, heads }, p, layer, head) {
   return times(n, (q) => steps.subarray(start, start += seenBy(q, stored)));
 }
 
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const strongest = (row) => row.indexOf(Math.max(...row));
 const say = (steps) => (steps / WHOLE).toFixed(2);
 

@@ -25,6 +25,7 @@ const unique = () => `plx-${Math.random().toString(36).slice(2)}`;
 const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 
 const times = (n, what) => Array.from({ length: n }, (_, i) => what(i));
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 /** Says how many tokens something has, for the stylesheet: few, some (too many for a phone) or many. */
 const sizeOf = (n) => ({ "data-size": n > LABELLED ? "many" : n > 12 ? "some" : "few" });
 /** The whole number that a model holds under a name, kept within 0 and last, whatever was put there. */

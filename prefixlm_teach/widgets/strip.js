@@ -6,6 +6,7 @@ const isScored = (t, p) => t >= Math.max(p, 1);
 /** What a screen reader adds to a token, by its state. */
 const STATES = {
   prefix: ", prefix", scored: ", target, scored", target: ", target", noise: ", noise", plain: "",
+  held: ", in the state", awaited: ", not in the state yet",
 };
 
 /**

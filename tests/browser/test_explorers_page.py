@@ -166,7 +166,7 @@ def test_what_the_page_cannot_show_is_told_to_the_model(page: Page, name: str) -
     """Linked to another widget, a value may arrive that this explorer has no room for."""
     explorer = kind_of(name).make()
     open_bare(page, explorer)
-    numbers = ("prefix_len", "layer", "head", "window", "step", "rate", "mean_span", "draw")
+    numbers = ("prefix_len", "layer", "head", "window", "step", "row", "rate", "mean_span", "draw")
     for trait in (trait for trait in numbers if trait in explorer.state()):
         page.evaluate("(trait) => model.set(trait, 999)", trait)
         held = page.evaluate("(trait) => model.get(trait)", trait)

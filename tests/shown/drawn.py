@@ -66,6 +66,23 @@ READ = """(root) => {
       name: each.querySelector(".plx-document-name").textContent, tokens: text(".plx-piece", each),
       states: all(".plx-piece", each).map((piece) => piece.dataset.state),
     })),
+    state: all(".plx-matrix").map((table) => ({
+      title: table.querySelector("caption").textContent,
+      numbers: all(".plx-matrix-line", table).map((line) => text(".plx-matrix-number", line)),
+      added: all(".plx-matrix-line", table).map((line) => text(".plx-matrix-more", line)),
+      shares: all(".plx-matrix-line", table).map((line) => all(".plx-matrix-cell", line).map((cell) =>
+        (cell.dataset.sign === "below" ? -1 : 1) * parseInt(cell.style.getPropertyValue("--plx-share")))),
+      out: text(".plx-matrix-out", table),
+    })),
+    meters: Object.fromEntries(all(".plx-meter-group").map((group) => [
+      group.getAttribute("aria-label"),
+      Object.fromEntries(all(".plx-meter", group).map((meter) => [
+        meter.querySelector("dt").textContent,
+        [meter.querySelector(".plx-meter-figure").textContent,
+          meter.querySelector(".plx-meter-bar").getBoundingClientRect().width
+            / meter.querySelector(".plx-meter-track").getBoundingClientRect().width],
+      ])),
+    ])),
     slots: all(".plx-slot").map((slot) => slot.dataset.state),
     verdict: text(".plx-verdict"),
     pressed: text("[aria-pressed=true]"),
