@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.files import written_whole
+from prefixlm_teach.linear_model import LinearPrefixLM
 from prefixlm_teach.model import TinyPrefixLM, config_of
 from prefixlm_teach.rotary import RotaryPrefixLM
 from prefixlm_teach.word_arguments import (
@@ -24,7 +25,7 @@ from prefixlm_teach.word_arguments import (
 )
 
 FOLDER = Path(__file__).with_name("weights")
-KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, TinyCausalLM, RotaryPrefixLM)}
+KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, TinyCausalLM, RotaryPrefixLM, LinearPrefixLM)}
 
 
 def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, made: dict[str, Any]) -> None:
@@ -32,7 +33,7 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
 
     Args:
         path: the file to write.
-        model: a `TinyPrefixLM`, a `TinyCausalLM` or a `RotaryPrefixLM`.
+        model: a `TinyPrefixLM`, a `TinyCausalLM`, a `RotaryPrefixLM` or a `LinearPrefixLM`.
         vocabulary: its ids.
         made: how it was made: script, seed, steps, versions, what you like.
 

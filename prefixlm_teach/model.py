@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.kernel_arguments import check_has_weights, check_kernel
-from prefixlm_teach.kernels import KERNELS, Kernel, make_ready
+from prefixlm_teach.kernel_arguments import check_has_weights, check_softmax_kernel
+from prefixlm_teach.kernels import KERNELS, LINEAR_KERNELS, Kernel, make_ready
 from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_model_input
 from prefixlm_teach.sight import ReadyKernel, Sight, check_seen_fits, dense
 
@@ -64,7 +64,8 @@ class TinyPrefixLM(nn.Module):
         max_len: the number of positions: no example may have more real tokens.
         dropout: the rate of dropout, at least 0 and below 1.
         kernel: how attention is computed: a name in `KERNELS`, or a function as they are. It can be set later
-            too, `model.kernel = "plain"`, and is not part of a checkpoint: what comes out is the same.
+            too, `model.kernel = "plain"`, and is no part of the weights or of a checkpoint, not even where it
+            is a module: what comes out is the same.
 
     Raises:
         TypeError, ValueError: a size is not a whole number of at least 1, H does not divide d, `dropout`
@@ -88,7 +89,6 @@ class TinyPrefixLM(nn.Module):
         check_int("n_layers", n_layers, minimum=1)
         check_int("max_len", max_len, minimum=1)
         check_share("dropout", dropout, none=True)
-        check_kernel(kernel, KERNELS)
         self.kernel = kernel
         self.vocab_size = vocab_size
         self.max_len = max_len
@@ -98,6 +98,17 @@ class TinyPrefixLM(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(d_model, n_heads, dropout) for _ in range(n_layers))
         self.output = nn.Linear(d_model, vocab_size)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "kernel":
+            self._check_kernel(value)
+            self.__dict__[name] = value  # or a module would be taken in among the layers, and stay there
+        else:
+            super().__setattr__(name, value)
+
+    @staticmethod
+    def _check_kernel(kernel: Any) -> None:
+        check_softmax_kernel(kernel, KERNELS, LINEAR_KERNELS)
 
     def forward(
         self,
@@ -174,7 +185,7 @@ class TinyPrefixLM(nn.Module):
         check_model_input(
             tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
         )
-        check_has_weights(self.kernel)
+        check_has_weights(self.kernel, LINEAR_KERNELS)
         mask = dense(self._sight_of(tokens, prefix_len, valid, mask))
         h = self._embed(tokens, valid, positions)
         weights = []

@@ -449,8 +449,12 @@ SIGHT_MASK = [
     Wrong("three for two", MASK.expand(3, 1, T, T), "is for 3 examples, but valid is for 2"),
 ]
 KERNEL = [
-    Wrong("None", None, "must be one of auto, plain, dense, cut, mend, flex, or a function"),
+    Wrong("None", None, "must be one of auto, plain, dense, cut, mend, flex.*, or a function"),
     Wrong("number", 1, r"must be one of auto, .*, or a function, not int \(1\)"),
-    Wrong("unknown", "flash", r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend, flex\)"),
+    Wrong("unknown", "flash", r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend, flex"),
     Wrong("a class", dict, "must be one of auto, .*, or a function, not type"),
+]
+LINEAR_KERNEL = [
+    Wrong(str(x), x, f"must be linear or plain_linear, not {said}")
+    for x, said in ((None, "None"), (1, "int"), ("flash", "'flash'"), ("plain", "'plain'"), (len, "builtin"))
 ]

@@ -41,6 +41,7 @@ from bad_values import (
     KEYS,
     LABELS,
     LENGTHS,
+    LINEAR_KERNEL,
     LOGITS,
     LONE_MASK,
     LONG,
@@ -110,11 +111,13 @@ from bad_values import (
 import prefixlm_teach
 from prefixlm_teach import (
     KERNELS,
+    LINEAR_KERNELS,
     AttentionExplorer,
     BalancedEncoderDecoder,
     Batch,
     Block,
     FlexBlocks,
+    LinearPrefixLM,
     LiveCurve,
     LossExplorer,
     PrefixLMAttention,
@@ -162,7 +165,8 @@ MODEL = TinyPrefixLM(V, d_model=D, n_heads=H, n_layers=1, max_len=6).eval()
 SPEAKER = TinyPrefixLM(69, d_model=D, n_heads=H, n_layers=1, max_len=64).eval()
 _, KEPT = prefill(MODEL, TOKENS[:, :1])
 TRAINED = TinyPrefixLM(V, D, H, 1, 6)
-SAFE = {name: torch.no_grad()(kernel) for name, kernel in KERNELS.items()}
+SAFE = {name: torch.no_grad()(kernel) for name, kernel in (KERNELS | LINEAR_KERNELS).items()}
+BY_SUMS, BY_PAIRS = (LinearPrefixLM(V, D, H, 1, 6, kernel=name) for name in LINEAR_KERNELS)
 LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
 
 # Operations that only the work itself needs: no check may get as far as these.
@@ -283,6 +287,14 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
     ),
     *model_rows("TinyPrefixLM.forward", MODEL),
     *model_rows("TinyPrefixLM.attention_weights", MODEL.attention_weights),
+    (
+        "LinearPrefixLM",
+        LinearPrefixLM,
+        {"vocab_size": 7, "kernel": "plain_linear"},
+        {"vocab_size": count(1), "kernel": LINEAR_KERNEL},
+    ),
+    model_rows("LinearPrefixLM.forward", BY_SUMS)[0],
+    *model_rows("LinearPrefixLM.forward over pairs", BY_PAIRS),
     (
         "RotaryPrefixLM",
         RotaryPrefixLM,
@@ -557,6 +569,7 @@ def test_the_same_call_with_good_arguments_works(
             "Sight by mask",
             "kernel cut",
             "kernel mend",
+            "kernel linear",
         ),
     }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)

@@ -46,7 +46,7 @@ MODULES = [path for path in sorted((ROOT / "prefixlm_teach").glob("*.py")) if pa
 # What a chapter leaves out: (chapter, class) -> methods that only the package has.
 LEFT_OUT = {
     ("02_attention.md", "PrefixLMAttention"): {"weights"},
-    ("03_model.md", "TinyPrefixLM"): {"attention_weights", "_sight_of"},
+    ("03_model.md", "TinyPrefixLM"): {"__setattr__", "_check_kernel", "_sight_of", "attention_weights"},
 }
 
 # What a chapter builds without the choices that the package has: (chapter, function) -> their names.
@@ -66,11 +66,21 @@ ASKS_A_KERNEL = {
             "        return mask if valid is None else mask & valid[:, None, None, :]\n"
         ),
     },
-    ("06_generation.md", "attend"): UNDER_A_MASK,
+    ("06_generation.md", "empty_cache"): {
+        "    linear = isinstance(model, LinearPrefixLM)\n": "",
+        "    nothing = empty_state(exact(none), exact(none)) if linear else (none, none)\n": "",
+        "(nothing,)": "((none, none),)",
+    },
+    ("06_generation.md", "attend"): {
+        "    mixed, kept = mix_after(q, k, v, mask, past)\n": (
+            "    k, v = (torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2))\n"
+            "    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n"
+        ),
+        ", kept)": ", (k, v))",
+    },
     ("06_generation.md", "decode"): {
-        "make_ready(model.kernel, Sight(S, mask=causal & seen[:, None, None, :]))": (
-            "causal & seen[:, None, None, :]"
-        )
+        "    sight = sight_after(model, causal & seen[:, None, None, :], valid)\n": "",
+        "make_ready(model.kernel, sight)": "causal & seen[:, None, None, :]",
     },
 }
 
