@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from prefixlm_teach.attention import PrefixLMAttention, attention_weights, plain_attention
 from prefixlm_teach.descriptions import describe_mask
 from prefixlm_teach.kernels import KERNELS, LINEAR_KERNELS, make_ready
-from prefixlm_teach.loss import compute_prefix_lm_loss, label_loss, prefix_lm_labels
+from prefixlm_teach.loss import (
+    compute_prefix_lm_loss,
+    label_loss,
+    prefix_lm_labels,
+    read_loss,
+    read_rows,
+)
 from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_lm_mask, to_additive
 from prefixlm_teach.model import Block, TinyPrefixLM
 from prefixlm_teach.sight import ReadyKernel, Sight
@@ -254,6 +260,8 @@ __all__ = [
     "prefix_lm_labels",
     "pronounce",
     "raw_lengths",
+    "read_loss",
+    "read_rows",
     "right_to_left_mask",
     "save_checkpoint",
     "span_corruption",

@@ -15,6 +15,7 @@ from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.kernel_arguments import check_has_weights, check_softmax_kernel
 from prefixlm_teach.kernels import KERNELS, LINEAR_KERNELS, Kernel, make_ready
 from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_model_input
+from prefixlm_teach.read_arguments import check_read
 from prefixlm_teach.sight import ReadyKernel, Sight, check_seen_fits, dense
 
 
@@ -44,11 +45,18 @@ class Block(nn.Module):
             nn.Dropout(dropout),
         )
 
-    def forward(self, h: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
-        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`."""
+    def forward(self, h: Tensor, mask: Tensor | ReadyKernel, read: Tensor | None = None) -> Tensor:
+        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`.
+
+        With `read`, (B, T) booleans, return (N, d): only the rows where it is True, example after example.
+        The feed-forward layer then computes no others.
+        """
         check_hidden("h", h, self.attn_norm.weight)
         check_seen_fits(mask, h)
+        check_read(read, h)
         h = h + self.attn(self.attn_norm(h), mask)
+        if read is not None:
+            h = h[read]
         h = h + self.ff(self.ff_norm(h))
         return h
 
@@ -118,6 +126,7 @@ class TinyPrefixLM(nn.Module):
         valid: Tensor | None = None,
         mask: Tensor | None = None,
         positions: Tensor | None = None,
+        read: Tensor | None = None,
     ) -> Tensor:
         """Return a guess of the next token at every position.
 
@@ -129,9 +138,12 @@ class TinyPrefixLM(nn.Module):
             mask: instead of `prefix_len`, any boolean mask, (T, T) or (B, 1, T, T), True = may attend.
                 Padding is closed in it too, where `valid` is given.
             positions: (T,) or (B, T) positions, where they are not simply counted from the first real token.
+            read: (B, T) booleans, True at the rows whose logits are wanted, as `read_rows` gives them. From
+                the last layer's feed-forward on, no other row is computed.
 
         Returns:
-            (B, T, V) logits; row t is about token t + 1. Rows at padding mean nothing.
+            (B, T, V) logits; row t is about token t + 1. Rows at padding mean nothing. With `read`, (N, V):
+            those of the N rows that are read, example after example.
 
         Raises:
             TypeError, ValueError: an argument has the wrong kind, shape, device or range, an example is
@@ -141,11 +153,21 @@ class TinyPrefixLM(nn.Module):
         check_model_input(
             tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
         )
+        check_read(read, tokens)
         mask = self._mask_for(tokens, prefix_len, valid, mask)
         h = self._embed(tokens, valid, positions)
+        if read is not None:
+            return self._read(h, mask, read)
         for block in self.blocks:
             h = block(h, mask)
         logits: Tensor = self.output(h)
+        return logits
+
+    def _read(self, h: Tensor, mask: Any, read: Tensor) -> Tensor:
+        *lower, last = self.blocks
+        for block in lower:
+            h = block(h, mask)
+        logits: Tensor = self.output(last(h, mask, read))
         return logits
 
     def _mask_for(

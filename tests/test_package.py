@@ -18,6 +18,7 @@ PACKAGE = Path(prefixlm_teach.__file__).parent
 ORDER = (
     "arguments",
     "mask_arguments",
+    "read_arguments",
     "picture_arguments",
     "word_arguments",
     "explorer_arguments",
