@@ -464,11 +464,7 @@ LONE_LABELS = [
     Wrong("empty", TOKENS[:0], "is empty"),
     Wrong("meta", TOKENS.to("meta"), "meta"),
 ]
-SCORED_LABELS = [
-    *LONE_LABELS,
-    Wrong("nothing scored", TOKENS * 0 - 100, "nothing to score"),
-    *LABELS[-3:-1],
-]
+SCORED_LABELS = [*LONE_LABELS, *LABELS[-3:-1]]
 READ_LOGITS = [
     Wrong("None", None, r"must be an \(N, V\) tensor"),
     Wrong("list", LOGITS[0].tolist(), r"must be an \(N, V\) tensor"),

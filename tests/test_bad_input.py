@@ -598,6 +598,7 @@ def test_the_same_call_with_good_arguments_works(
             "kernel cut",
             "kernel mend",
             "kernel linear",
+            "read_rows",
         ),
     }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)

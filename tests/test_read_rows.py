@@ -140,6 +140,12 @@ def test_no_row_at_all_leaves_every_weight_a_gradient_of_0() -> None:
     assert all(weight.grad is not None and not weight.grad.any() for weight in made.parameters())
 
 
+def test_no_loss_is_made_of_no_label() -> None:
+    labels = torch.full((2, 4), -100)
+    with pytest.raises(ValueError, match="nothing to score: no example has a target token"):
+        read_loss(tiny(TinyPrefixLM)(ids(2, 4), 4, read=read_rows(labels)), labels)
+
+
 @pytest.mark.parametrize("places", [[], [1], [2, 4], [1, 2, 3, 4, 5, 6, 7]])
 def test_an_update_by_several_batches_is_the_same(places: list[int]) -> None:
     weights, losses = [], []
