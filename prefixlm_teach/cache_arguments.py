@@ -15,12 +15,11 @@ from prefixlm_teach.arguments import (
     check_split,
     kind_of,
 )
-from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.cache import KeyValueCache
 from prefixlm_teach.linear_model import LinearPrefixLM
 from prefixlm_teach.linear_state import LinearState
 from prefixlm_teach.mask_arguments import check_model_input
-from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.model import Block, TinyPrefixLM, other_block
 from prefixlm_teach.word_arguments import check_eval_mode, check_known, check_room
 
 WHOLE = (
@@ -40,12 +39,7 @@ def knows_cache(model: Any) -> bool:
     """Return whether `model` is a `TinyPrefixLM`, rotary or not, whose forward passes are all as there."""
     if not isinstance(model, TinyPrefixLM) or type(model).forward is not TinyPrefixLM.forward:
         return False
-    return all(
-        isinstance(block, Block)
-        and type(block).forward is Block.forward
-        and type(block.attn).forward is PrefixLMAttention.forward
-        for block in model.blocks
-    )
+    return other_block(model) is None
 
 
 def check_prefill(model: Any, tokens: Any, prefix_len: Any, valid: Any, cache: Any) -> None:

@@ -100,9 +100,15 @@ class MixtureOfExperts(nn.Module):
         return mixed
 
     def balance(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Return the 0-d `balance_loss` of the tokens' choices; arguments and errors as `forward`."""
+        """Return the 0-d `balance_loss` of the tokens' choices, and 0 where all is padding: nobody chose.
+
+        Arguments and errors as `forward`.
+        """
         check_expert_input(x, valid, self.router.weight)
-        return balance_loss(self.probabilities(x), valid)
+        likely = self.probabilities(x)
+        if valid is not None and not bool(valid.any()):
+            return likely.new_zeros(())
+        return balance_loss(likely, valid)
 
 
 class ExpertBlock(Block):
@@ -156,7 +162,7 @@ def balance_losses(model: nn.Module) -> Iterator[list[Tensor]]:
         model: any module; without a mixture of experts in it, the list stays empty.
 
     Yields:
-        A list, to which each call adds a 0-d tensor.
+        A list, to which each call adds a 0-d tensor; it is 0 for a batch of padding alone.
 
     Raises:
         TypeError: `model` is no module.

@@ -218,6 +218,16 @@ class TinyPrefixLM(nn.Module):
         return torch.stack(weights)
 
 
+def other_block(model: TinyPrefixLM) -> str | None:
+    """Return what the first block is that attends or goes on otherwise than a `Block`; None if none does."""
+    for block in model.blocks:
+        if not isinstance(block, Block) or type(block).forward is not Block.forward:
+            return type(block).__name__
+        if type(block.attn).forward is not PrefixLMAttention.forward:
+            return f"{type(block).__name__} with {type(block.attn).__name__}"
+    return None
+
+
 def config_of(model: TinyPrefixLM) -> dict[str, Any]:
     """Return the arguments that build `model`, read off it, so that they cannot disagree with it."""
     first = model.blocks[0]

@@ -280,6 +280,12 @@ def test_a_kernel_made_ready_for_another_call_is_refused(layer: Callable[..., Te
         PrefixLMAttention(8, 2).weights(torch.randn(2, 4, 8), ready)
 
 
+def test_no_p_is_shared_where_a_mask_says_what_is_seen() -> None:
+    assert Sight(4, mask=ANY_MASK).shared_prefix_len is None
+    assert Sight(4, MIXED).shared_prefix_len is None
+    assert Sight(4, SHARED).shared_prefix_len == 3
+
+
 def test_a_mask_for_the_last_queries_alone_is_none_for_a_layer_that_has_all() -> None:
     ready = make_ready("plain", Sight(4, mask=ANY_MASK[-2:]))
     with pytest.raises(ValueError, match="made ready for 2 of 4 tokens, but there are 4"):
