@@ -1,6 +1,6 @@
 # `make lab` opens the handbook, `make test` proves it. What they do is in tools/.
 python = .venv/bin/python
-benchmarks = mask imports slider generation attention linear
+benchmarks = mask imports slider generation attention linear rows
 experiments = g2p key_last modes adaptation
 
 .PHONY: lab test test-all chapters book epub pdf bench experiments

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from prefixlm_teach.attention import PrefixLMAttention, attention_weights, plain_attention
 from prefixlm_teach.descriptions import describe_mask
-from prefixlm_teach.kernels import KERNELS, make_ready
-from prefixlm_teach.loss import compute_prefix_lm_loss, label_loss, prefix_lm_labels
+from prefixlm_teach.kernels import KERNELS, LINEAR_KERNELS, make_ready
+from prefixlm_teach.loss import (
+    compute_prefix_lm_loss,
+    label_loss,
+    prefix_lm_labels,
+    read_loss,
+    read_rows,
+)
 from prefixlm_teach.masks import bidirectional_mask, causal_mask, create_prefix_lm_mask, to_additive
 from prefixlm_teach.model import Block, TinyPrefixLM
 from prefixlm_teach.sight import ReadyKernel, Sight
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
         prefix_linear_attention,
     )
     from prefixlm_teach.linear_layer import PrefixLMLinearAttention
+    from prefixlm_teach.linear_model import LinearPrefixLM
     from prefixlm_teach.linear_state import LinearState, elu_features
     from prefixlm_teach.live import LiveCurve
     from prefixlm_teach.merged import encode_and_decode
@@ -120,6 +127,7 @@ _LATER = {
     "infilling": ("FimIds", "arrange_parts", "fill_in_contexts", "fill_in_the_middle"),
     "linear_attention": ("causal_linear_attention", "plain_linear_attention", "prefix_linear_attention"),
     "linear_layer": ("PrefixLMLinearAttention",),
+    "linear_model": ("LinearPrefixLM",),
     "linear_state": ("LinearState", "elu_features"),
     "live": ("LiveCurve",),
     "merged": ("encode_and_decode",),
@@ -161,6 +169,7 @@ _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
     "KERNELS",
+    "LINEAR_KERNELS",
     "MODE_TOKENS",
     "UL2R",
     "UL2_CODE",
@@ -179,6 +188,7 @@ __all__ = [
     "FimIds",
     "FlexBlocks",
     "KeyValueCache",
+    "LinearPrefixLM",
     "LinearState",
     "LiveCurve",
     "LossExplorer",
@@ -261,6 +271,8 @@ __all__ = [
     "progress",
     "pronounce",
     "raw_lengths",
+    "read_loss",
+    "read_rows",
     "right_to_left_mask",
     "save_checkpoint",
     "span_corruption",

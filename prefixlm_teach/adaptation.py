@@ -9,6 +9,11 @@ prefix; Zhang et al. 2025 (Encoder-Decoder Gemma, arXiv:2504.06225), section 3.2
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
 from prefixlm_teach.balanced import BalancedEncoderDecoder
 from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.model import TinyPrefixLM, config_of
@@ -18,6 +23,8 @@ from prefixlm_teach.pair_arguments import check_adaptable
 def adapt_to_prefix(model: TinyCausalLM) -> TinyPrefixLM:
     """Return a prefix LM with a copy of a causal model's weights, in the same mode, dtype and device.
 
+    What is tied stays tied, and the kernel stays what it is.
+
     Until it is trained it computes what the causal model does where nothing is opened: for a prefix of 0 or
     1 token.
 
@@ -25,11 +32,11 @@ def adapt_to_prefix(model: TinyCausalLM) -> TinyPrefixLM:
         model: the causal model, which stays as it is.
 
     Raises:
-        TypeError: `model` is no `TinyCausalLM`.
+        TypeError: `model` is no `TinyCausalLM`, or has a block of another kind, such as an `ExpertBlock`.
     """
     check_adaptable(model)
-    adapted = TinyPrefixLM(**config_of(model)).to(model.output.weight)
-    adapted.load_state_dict(model.state_dict())
+    adapted = TinyPrefixLM(**config_of(model), kernel=model.kernel).to(model.output.weight)
+    copy_weights(model, adapted, lambda name: name)
     return adapted.train(model.training)
 
 
@@ -37,26 +44,40 @@ def adapt_to_encoder_decoder(model: TinyCausalLM, *, causal_encoder: bool = Fals
     """Return an encoder-decoder whose halves each begin as a copy of a causal model's blocks.
 
     Embeddings and output layer are copied too. Cross-attention, and the normalisation before it, begin as
-    those of the self-attention in the same block.
+    those of the self-attention in the same block. What is tied stays tied, in each half apart.
 
     Args:
         model: the causal model, which stays as it is.
         causal_encoder: keep the encoder causal, to see what it costs.
 
     Raises:
-        TypeError: `model` is no `TinyCausalLM`, or `causal_encoder` is neither True nor False.
+        TypeError: `model` is no `TinyCausalLM`, or has a block of another kind, such as an `ExpertBlock`, or
+            `causal_encoder` is neither True nor False.
     """
     check_adaptable(model)
     adapted = BalancedEncoderDecoder(**config_of(model), causal_encoder=causal_encoder)
     adapted.to(model.output.weight)
-    weights = {}
-    for name, weight in model.state_dict().items():
-        part = name.removeprefix("blocks.")
-        if part == name:
-            weights[name] = weight  # embeddings and output
-            continue
-        weights[f"encoder.{part}"] = weights[f"decoder.{part}"] = weight
-        if ".attn" in part:  # attn.q_proj.weight, attn_norm.weight, ...
-            weights[f"decoder.{part.replace('.attn', '.cross', 1)}"] = weight
-    adapted.load_state_dict(weights)
+    copy_weights(
+        model,
+        adapted,
+        lambda name: name.replace("blocks.", "encoder.", 1),
+        lambda name: name.replace("blocks.", "decoder.", 1),
+        lambda name: name.replace("blocks.", "decoder.", 1).replace(".attn", ".cross", 1),
+    )
     return adapted.train(model.training)
+
+
+@torch.no_grad()
+def copy_weights(model: nn.Module, adapted: nn.Module, *homes: Callable[[str], str]) -> None:
+    """Copy each weight of `model` into `adapted`, once for each of the `homes`: what its name is there.
+
+    Weights that are one in the model are one in each home.
+    """
+    for home in homes:
+        copies: dict[int, nn.Parameter] = {}
+        for name, weight in model.named_parameters(remove_duplicate=False):
+            layer, _, own = home(name).rpartition(".")  # attn.q_proj.weight, attn_norm.weight, ...
+            part = adapted.get_submodule(layer)
+            copy = copies.setdefault(id(weight), getattr(part, own))
+            copy.copy_(weight)
+            setattr(part, own, copy)

@@ -15,10 +15,11 @@ from prefixlm_teach.arguments import (
     check_split,
     kind_of,
 )
-from prefixlm_teach.attention import PrefixLMAttention
 from prefixlm_teach.cache import KeyValueCache
+from prefixlm_teach.linear_model import LinearPrefixLM
+from prefixlm_teach.linear_state import LinearState
 from prefixlm_teach.mask_arguments import check_model_input
-from prefixlm_teach.model import Block, TinyPrefixLM
+from prefixlm_teach.model import Block, TinyPrefixLM, other_block
 from prefixlm_teach.word_arguments import check_eval_mode, check_known, check_room
 
 WHOLE = (
@@ -38,12 +39,7 @@ def knows_cache(model: Any) -> bool:
     """Return whether `model` is a `TinyPrefixLM`, rotary or not, whose forward passes are all as there."""
     if not isinstance(model, TinyPrefixLM) or type(model).forward is not TinyPrefixLM.forward:
         return False
-    return all(
-        isinstance(block, Block)
-        and type(block).forward is Block.forward
-        and type(block.attn).forward is PrefixLMAttention.forward
-        for block in model.blocks
-    )
+    return other_block(model) is None
 
 
 def check_prefill(model: Any, tokens: Any, prefix_len: Any, valid: Any, cache: Any) -> None:
@@ -104,12 +100,16 @@ def check_cache(cache: Any, model: TinyPrefixLM) -> None:
         for block in model.blocks
         if isinstance(block, Block)
     ]
-    if heads != [(keys.size(1), keys.size(3)) for keys, _ in cache.layers]:
+    linear = isinstance(model, LinearPrefixLM)
+    kept = [layer.memory if isinstance(layer, LinearState) else layer[0] for layer in cache.layers]
+    if heads != [(each.size(1), each.size(3)) for each in kept] or any(
+        isinstance(layer, LinearState) != linear for layer in cache.layers
+    ):
         raise ValueError("the cache was made by another model: its layers or heads are not this model's")
-    keys = cache.layers[0][0]
-    if (keys.dtype, keys.device) != (weight.dtype, weight.device):
+    dtype = torch.promote_types(weight.dtype, torch.float32) if linear else weight.dtype  # a state sums up
+    if (kept[0].dtype, kept[0].device) != (dtype, weight.device):
         raise ValueError(
-            f"the cache is {keys.dtype} on {keys.device}, but the model is now {weight.dtype} on "
+            f"the cache is {kept[0].dtype} on {kept[0].device}, but the model is now {weight.dtype} on "
             f"{weight.device}: prefill again"
         )
 

@@ -12,7 +12,9 @@ from safetensors.torch import save_file
 from prefixlm_teach.causal import TinyCausalLM
 from prefixlm_teach.data import Vocabulary
 from prefixlm_teach.files import written_whole
+from prefixlm_teach.linear_model import LinearPrefixLM
 from prefixlm_teach.model import TinyPrefixLM, config_of
+from prefixlm_teach.pair_arguments import check_plain_blocks
 from prefixlm_teach.rotary import RotaryPrefixLM
 from prefixlm_teach.word_arguments import (
     check_file,
@@ -24,7 +26,7 @@ from prefixlm_teach.word_arguments import (
 )
 
 FOLDER = Path(__file__).with_name("weights")
-KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, TinyCausalLM, RotaryPrefixLM)}
+KINDS = {kind.__name__: kind for kind in (TinyPrefixLM, TinyCausalLM, RotaryPrefixLM, LinearPrefixLM)}
 
 
 def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, made: dict[str, Any]) -> None:
@@ -32,12 +34,13 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
 
     Args:
         path: the file to write.
-        model: a `TinyPrefixLM`, a `TinyCausalLM` or a `RotaryPrefixLM`.
+        model: a `TinyPrefixLM`, a `TinyCausalLM`, a `RotaryPrefixLM` or a `LinearPrefixLM`.
         vocabulary: its ids.
         made: how it was made: script, seed, steps, versions, what you like.
 
     Raises:
-        TypeError: `path` is not a `pathlib.Path`, the model is of another kind, or a weight is not float32.
+        TypeError: `path` is not a `pathlib.Path`, the model or one of its blocks is of another kind, or a
+            weight is not float32.
         ValueError: the vocabulary has more or fewer symbols than the model has ids.
         FileNotFoundError, IsADirectoryError: the folder of `path` is not there, or `path` is one.
     """
@@ -46,6 +49,7 @@ def save_checkpoint(path: Path, model: TinyPrefixLM, vocabulary: Vocabulary, *, 
     check_float32(model)
     kind = type(model).__name__
     check_kind(kind, KINDS)
+    check_plain_blocks("model", model)
     config = config_of(model)
     metadata = {"kind": kind, "config": config, "symbols": vocabulary.symbols, "made": made}
     with written_whole(path) as part:

@@ -3,7 +3,8 @@
 A token of the target is seen by nobody before it, so what the layers made of those before it stays true, and
 can be kept. Within the prefix everybody sees everybody: one token more, and all of it is to be read again.
 
-Source: Shazeer 2019 (arXiv:1911.02150), section 2.4.
+Sources: Shazeer 2019 (arXiv:1911.02150), section 2.4; for the state that linear attention keeps instead,
+Katharopoulos et al. 2020 (arXiv:2006.16236), section 3.4.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from prefixlm_teach.attention import PrefixLMAttention, mix
 from prefixlm_teach.cache import KeyValueCache
 from prefixlm_teach.cache_arguments import check_decode, check_prefill
 from prefixlm_teach.kernels import make_ready
+from prefixlm_teach.linear_attention import exact
+from prefixlm_teach.linear_kernels import LinearKernel
+from prefixlm_teach.linear_model import LinearPrefixLM
+from prefixlm_teach.linear_state import LinearState, empty_state
 from prefixlm_teach.model import TinyPrefixLM
 from prefixlm_teach.rotary import RotaryLinear
 from prefixlm_teach.sight import ReadyKernel, Sight
@@ -92,9 +97,18 @@ def decode(
     seen = torch.cat([cache.valid, valid], dim=1)  # (B, S)
     k, S = tokens.size(1), seen.size(1)
     causal = torch.ones(k, S, dtype=torch.bool, device=seen.device).tril_(S - k)  # the last row sees all
-    return read(
-        model, tokens, seen, make_ready(model.kernel, Sight(S, mask=causal & seen[:, None, None, :])), cache
-    )
+    sight = sight_after(model, causal & seen[:, None, None, :], valid)
+    return read(model, tokens, seen, make_ready(model.kernel, sight), cache)
+
+
+def sight_after(model: TinyPrefixLM, mask: Tensor, valid: Tensor) -> Sight:
+    """Return what new tokens see: by `mask`, (B, 1, k, S), of all keys; a state holds what came before.
+
+    `valid` is (B, k) booleans, False where a new token is padding.
+    """
+    if isinstance(model, LinearPrefixLM):
+        return Sight(valid.size(1), 0, valid)
+    return Sight(mask.size(-1), mask=mask)
 
 
 def empty_cache(model: TinyPrefixLM, prefix_len: Tensor) -> KeyValueCache:
@@ -102,7 +116,9 @@ def empty_cache(model: TinyPrefixLM, prefix_len: Tensor) -> KeyValueCache:
     attn: Any = model.blocks[0].attn
     B, H, d_head = len(prefix_len), attn.n_heads, attn.d_model // attn.n_heads
     none = model.token_emb.weight.new_zeros(B, H, 0, d_head)
-    layers = ((none, none),) * len(model.blocks)
+    linear = isinstance(model, LinearPrefixLM)
+    nothing = empty_state(exact(none), exact(none)) if linear else (none, none)
+    layers = (nothing,) * len(model.blocks)
     return KeyValueCache(layers, prefix_len.new_zeros(B, 0, dtype=torch.bool), prefix_len)
 
 
@@ -135,23 +151,41 @@ def attend(
     x: Tensor,
     mask: Tensor | ReadyKernel,
     positions: Tensor,
-    past: tuple[Tensor, Tensor],
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Do what `attn(x, mask)` does, with more keys than queries; return the output and all keys and values.
+    past: tuple[Tensor, Tensor] | LinearState,
+) -> tuple[Tensor, tuple[Tensor, Tensor] | LinearState]:
+    """Do what `attn(x, mask)` does, with more keys than queries; return the output and what is kept of all.
 
     Args:
         attn: the layer.
         x: (B, k, d) floats, the new tokens.
         mask: (B, 1, k, S) booleans, True = may attend; or a kernel made ready for them.
         positions: (B, k) int64, of the new tokens.
-        past: the keys and values of the tokens before them, (B, H, S - k, d_head) each.
+        past: the keys and values of the tokens before them, (B, H, S - k, d_head) each, or their state.
     """
     q = attn.split_heads(project(attn.q_proj, x, positions))  # (B, H, k, d_head)
     k = attn.split_heads(project(attn.k_proj, x, positions))
     v = attn.split_heads(attn.v_proj(x))
+    mixed, kept = mix_after(q, k, v, mask, past)
+    return attn.out_proj(mixed.transpose(1, 2).flatten(2)), kept
+
+
+def mix_after(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | ReadyKernel,
+    past: tuple[Tensor, Tensor] | LinearState,
+) -> tuple[Tensor, tuple[Tensor, Tensor] | LinearState]:
+    """Mix the values of the past and of new tokens, `q`, `k` and `v` (B, H, k, d_head); the rest as there.
+
+    Keys and values are kept in the dtype of the weights. Under autocast a layer makes them in another one,
+    and a kernel is given all in that of the queries.
+    """
+    if isinstance(past, LinearState):
+        assert isinstance(mask, LinearKernel)  # noqa: S101 - for the type checker
+        return mask.read_on(q, k, v, past)
     k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)  # (B, H, S, d_head)
-    mixed = mix(q, k, v, mask)  # (B, H, k, d_head)
-    return attn.out_proj(mixed.transpose(1, 2).flatten(2)), (k, v)
+    return mix(q, k.to(q.dtype), v.to(q.dtype), mask), (k, v)  # (B, H, k, d_head)
 
 
 def project(layer: nn.Module, x: Tensor, positions: Tensor) -> Tensor:

@@ -26,6 +26,16 @@ from prefixlm_teach.mask_arguments import (
 from prefixlm_teach.model import Block
 
 
+def look(attn: PrefixLMAttention, x: Tensor, source: Tensor, mask: Tensor) -> Tensor:
+    """Attend from `x` (B, R, d) to `source` (B, S, d) under `mask`, (R, S) or (B, 1, R, S): (B, R, d)."""
+    q = attn.split_heads(attn.q_proj(x))  # (B, H, R, d_head)
+    k = attn.split_heads(attn.k_proj(source))  # (B, H, S, d_head)
+    v = attn.split_heads(attn.v_proj(source))
+    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, R, d_head)
+    out: Tensor = attn.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, R, d)
+    return out
+
+
 class CrossAttention(PrefixLMAttention):
     """Attention whose queries come from one sequence, and whose keys and values come from another.
 
@@ -53,12 +63,7 @@ class CrossAttention(PrefixLMAttention):
         source = x if memory is None else memory
         check_memory(source, x, self.k_proj.weight)
         check_cross_mask("mask", mask, x, source)
-        q = self.split_heads(self.q_proj(x))  # (B, H, T, d_head)
-        k = self.split_heads(self.k_proj(source))  # (B, H, S, d_head)
-        v = self.split_heads(self.v_proj(source))
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, T, d_head)
-        out: Tensor = self.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, T, d)
-        return out
+        return look(self, x, source, mask)
 
 
 class DecoderBlock(Block):

@@ -23,6 +23,7 @@ from prefixlm_teach.expert_arguments import (
 )
 from prefixlm_teach.mask_arguments import check_heads, check_hidden
 from prefixlm_teach.model import Block
+from prefixlm_teach.read_arguments import check_read
 from prefixlm_teach.routing import balance_loss, token_choice
 from prefixlm_teach.sight import ReadyKernel, check_seen_fits, dense
 
@@ -99,9 +100,15 @@ class MixtureOfExperts(nn.Module):
         return mixed
 
     def balance(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Return the 0-d `balance_loss` of the tokens' choices; arguments and errors as `forward`."""
+        """Return the 0-d `balance_loss` of the tokens' choices, and 0 where all is padding: nobody chose.
+
+        Arguments and errors as `forward`.
+        """
         check_expert_input(x, valid, self.router.weight)
-        return balance_loss(self.probabilities(x), valid)
+        likely = self.probabilities(x)
+        if valid is not None and not bool(valid.any()):
+            return likely.new_zeros(())
+        return balance_loss(likely, valid)
 
 
 class ExpertBlock(Block):
@@ -126,16 +133,21 @@ class ExpertBlock(Block):
         del self.ff
         self.experts = experts
 
-    def forward(self, h: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
-        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`."""
+    def forward(self, h: Tensor, mask: Tensor | ReadyKernel, read: Tensor | None = None) -> Tensor:
+        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`.
+
+        With `read`, (B, T) booleans, return (N, d): only the rows where it is True, example after example.
+        All are computed even so, since experts may choose among them.
+        """
         check_hidden("h", h, self.attn_norm.weight)
         check_seen_fits(mask, h)
+        check_read(read, h)
         B, T, _ = h.shape
         seen = dense(mask.sight) if isinstance(mask, ReadyKernel) else mask
         valid = seen.any(-2).reshape(-1, T).expand(B, T)
         h = h + self.attn(self.attn_norm(h), mask)
         h = h + self.experts(self.ff_norm(h), valid)
-        return h
+        return h if read is None else h[read]
 
 
 @contextmanager
@@ -150,7 +162,7 @@ def balance_losses(model: nn.Module) -> Iterator[list[Tensor]]:
         model: any module; without a mixture of experts in it, the list stays empty.
 
     Yields:
-        A list, to which each call adds a 0-d tensor.
+        A list, to which each call adds a 0-d tensor; it is 0 for a batch of padding alone.
 
     Raises:
         TypeError: `model` is no module.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -22,8 +22,34 @@ def check_kernel(kernel: Any, known: Iterable[str]) -> None:
         raise TypeError(f"kernel must be one of {', '.join(known)}, or a function, not {kind_of(kernel)}")
 
 
-def check_has_weights(kernel: Any) -> None:
-    """Raise unless attention weights can be shown for a model that uses `kernel`."""
+def check_softmax_kernel(kernel: Any, known: Mapping[str, Any], linear: Mapping[str, Any]) -> None:
+    """Raise unless a model with softmax attention can use `kernel`: `known`, or the reader's own."""
+    for name, function in linear.items():
+        if kernel is function or (isinstance(kernel, str) and kernel == name):
+            raise ValueError(
+                f"the kernel {name!r} is linear attention, for which weights are trained apart: use "
+                "LinearPrefixLM"
+            )
+    check_kernel(kernel, known)
+
+
+def check_linear_kernel(kernel: Any, known: Iterable[str]) -> None:
+    """Raise unless `kernel` is the name of one for linear attention."""
+    if not isinstance(kernel, str) or kernel not in known:
+        said = repr(kernel) if isinstance(kernel, str) else kind_of(kernel)
+        raise (ValueError if isinstance(kernel, str) else TypeError)(
+            f"the kernel of a LinearPrefixLM must be {' or '.join(known)}, not {said}: under softmax its "
+            "weights would mean something else"
+        )
+
+
+def check_has_weights(kernel: Any, linear: Iterable[str]) -> None:
+    """Raise unless attention weights can be shown for a model that uses `kernel`, none of the `linear`."""
+    if isinstance(kernel, str) and kernel in linear:
+        raise ValueError(
+            f"the kernel is {kernel!r}: linear attention has no softmax weights to return. What sees what is "
+            "shown by visibility"
+        )
     if kernel not in WITH_WEIGHTS:
         name = repr(kernel) if isinstance(kernel, str) else "a kernel of your own"
         raise ValueError(
@@ -76,6 +102,15 @@ def check_no_mask(name: str, mask: Tensor | None) -> None:
         raise ValueError(
             f"the kernel {name!r} takes no mask: it asks for causal attention (is_causal), and PyTorch would "
             "close in a mask beside it, without a word, what is not causal. Pass prefix_len, or use 'dense'"
+        )
+
+
+def check_no_mask_summed(mask: Tensor | None) -> None:
+    """Raise if any mask at all is given to linear attention by sums of keys and values."""
+    if mask is not None:
+        raise ValueError(
+            "the kernel 'linear' takes no mask: it sums up what a prefix and the tokens so far have shown, "
+            "and not every mask can be summed up. Pass prefix_len, or use 'plain_linear'"
         )
 
 

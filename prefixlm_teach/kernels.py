@@ -4,7 +4,8 @@
     model.kernel = "plain"  # weights and cache do not know of it
 
 A kernel is a function: from what one call may see, a `Sight`, to what each layer is given, a mask of booleans
-or a `ReadyKernel`. What it cannot do it refuses, before anything is computed.
+or a `ReadyKernel`. What it cannot do it refuses, before anything is computed. The `LINEAR_KERNELS` compute
+another attention, which needs weights of its own; `LinearPrefixLM` takes any of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from prefixlm_teach.attention import plain_attention
 from prefixlm_teach.kernel_arguments import check_forward_only, check_kernel
+from prefixlm_teach.linear_kernels import linear, plain_linear
 from prefixlm_teach.sight import ReadyKernel, Sight, check_ready, check_sight, dense
 from prefixlm_teach.two_calls import cut, mend
 
@@ -67,19 +69,21 @@ KERNELS: dict[str, Kernel] = {
     "mend": mend,
     "flex": flex,
 }
+LINEAR_KERNELS: dict[str, Kernel] = {"linear": linear, "plain_linear": plain_linear}
 
 
 def make_ready(kernel: str | Kernel, sight: Sight) -> Tensor | ReadyKernel:
     """Return what each layer is given: a mask of booleans, or the kernel made ready.
 
     Args:
-        kernel: a name in `KERNELS`, or a function as they are, such as a `FlexBlocks`.
+        kernel: a name in `KERNELS` or `LINEAR_KERNELS`, or a function as they are, such as a `FlexBlocks`.
         sight: what may be seen.
 
     Raises:
         TypeError, ValueError: there is no such kernel, or it cannot do what is asked.
     """
-    check_kernel(kernel, KERNELS)
-    ready = (KERNELS[kernel] if isinstance(kernel, str) else kernel)(sight)
+    known = KERNELS | LINEAR_KERNELS
+    check_kernel(kernel, known)
+    ready = (known[kernel] if isinstance(kernel, str) else kernel)(sight)
     check_ready(ready)
     return ready

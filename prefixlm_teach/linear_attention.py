@@ -101,6 +101,7 @@ def prefix_linear_attention(
     prefix_len: int | Tensor,
     *,
     valid: Tensor | None = None,
+    state: LinearState | None = None,
     chunk: int = 64,
 ) -> tuple[Tensor, LinearState]:
     """Return linear attention under a prefix mask: the prefix by one sum, the target by the recurrence.
@@ -114,6 +115,7 @@ def prefix_linear_attention(
         v: (B, H, T, d_v) values.
         prefix_len: p, an int or 0-d tensor for all examples, or (B,) for one split per example; 0 is causal.
         valid: (B, T) booleans, False at padding, left or right.
+        state: what was read before these tokens, when they are not the first; all of them see it.
         chunk: how many target tokens are read at once, as in `causal_linear_attention`.
 
     Returns:
@@ -125,8 +127,10 @@ def prefix_linear_attention(
         TypeError, ValueError: a kind, shape, dtype, device or range does not fit.
     """
     check_linear_input(q, k, v, chunk)
-    B, _, T, _ = q.shape
+    B, H, T, d_k = q.shape
     check_linear_split(prefix_len, valid, "q", q, B, T)
+    if state is not None:
+        check_linear_state(state, q, B, H, d_k, v.size(-1))
     if valid is None:
         valid = torch.ones(B, T, dtype=torch.bool, device=q.device)
     pads = valid.int().argmax(-1)  # (B,) columns before the first real token
@@ -137,9 +141,10 @@ def prefix_linear_attention(
         features_q, features_k, values = elu_features(exact(q)), elu_features(exact(k)), exact(v)
         of_prefix = only(features_k[:, :, :last], (valid & in_prefix)[:, :last])
         of_target = only(features_k[:, :, first:], (valid & ~in_prefix)[:, first:])
-        state = empty_state(features_k, values).add(of_prefix, values[:, :, :last])
-        head = state.read(features_q[:, :, :first])  # (B, H, first, d_v): one state, every row
-        tail, after = in_chunks(features_q[:, :, first:], of_target, values[:, :, first:], state, int(chunk))
+        before = empty_state(features_k, values) if state is None else state
+        shared = before.add(of_prefix, values[:, :, :last])
+        head = shared.read(features_q[:, :, :first])  # (B, H, first, d_v): one state, every row
+        tail, after = in_chunks(features_q[:, :, first:], of_target, values[:, :, first:], shared, int(chunk))
         return torch.cat([head, *tail], dim=2).to(q.dtype), after
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from prefixlm_teach.arguments import check_ids, check_label_ids, check_logits, check_some_label, check_split
+from prefixlm_teach.read_arguments import check_labels, check_read_logits
 
 IGNORE = -100  # the label of a token that is not scored; cross_entropy's own default
 
@@ -65,6 +66,49 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
     guesses = guesses.to(torch.promote_types(guesses.dtype, torch.float32))  # a sum in float16 overflows
     wanted = labels[:, 1:].flatten().long()  # (B * (T - 1),)
     return F.cross_entropy(guesses, wanted, ignore_index=IGNORE)
+
+
+def read_rows(labels: Tensor) -> Tensor:
+    """Return the rows that the loss reads: those before a label that is scored.
+
+    A prefix LM's loss reads none before the last prefix token, and in the last layer nobody else does either:
+
+        labels = prefix_lm_labels(tokens, prefix_len, valid=valid)
+        logits = model(tokens, prefix_len, valid=valid, read=read_rows(labels))
+        loss = read_loss(logits, labels)
+
+    Args:
+        labels: (B, T) ids aligned with the tokens, *not* shifted; -100 where nothing is scored.
+
+    Returns:
+        (B, T) booleans; the last column is False.
+
+    Raises:
+        TypeError, ValueError: a kind or shape is wrong.
+    """
+    check_labels(labels)
+    return F.pad(labels[:, 1:] != IGNORE, (0, 1))
+
+
+def read_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return what `label_loss` returns, from the rows alone that it reads.
+
+    Args:
+        logits: (N, V) floats, those of the N rows where `read_rows(labels)` is True, example after example.
+        labels: (B, T) ids aligned with the tokens, *not* shifted; -100 where nothing is scored.
+
+    Returns:
+        A scalar in nats per scored token, in float32 (float64 for float64 logits).
+
+    Raises:
+        TypeError, ValueError: a kind, shape, device or id is wrong, or no label at all would be scored.
+    """
+    check_labels(labels)
+    check_some_label(labels[:, 1:], IGNORE)
+    wanted = labels[:, 1:][labels[:, 1:] != IGNORE].long()  # (N,)
+    check_read_logits(logits, labels, len(wanted))
+    check_label_ids(labels, logits.size(-1), IGNORE)
+    return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), wanted)
 
 
 def compute_prefix_lm_loss(

@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from prefixlm_teach.attention import PrefixLMAttention
+from prefixlm_teach.encoder_decoder import look
 from prefixlm_teach.masks import bidirectional_mask, causal_mask
 from prefixlm_teach.model import TinyPrefixLM
 from prefixlm_teach.pair_arguments import check_pair, check_pair_input
@@ -58,7 +57,7 @@ def encode_and_decode(
 
     Raises:
         TypeError, ValueError: an argument has the wrong kind, shape, device or range, the models have unlike
-            shapes, or one is in training mode.
+            shapes, or one is in training mode, or has a block of another kind, such as an `ExpertBlock`.
     """
     check_pair(encoder, decoder)
     check_pair_input(decoder, tokens, prefix_len, merged, same_layer, continued, start)
@@ -97,13 +96,3 @@ def decode_block(block: Any, h: Tensor, memory: Tensor, merged: bool) -> Tensor:
         h = h + look(block.attn, block.attn_norm(h), block.attn_norm(memory), everything)
     h = h + block.ff(block.ff_norm(h))
     return h
-
-
-def look(attn: PrefixLMAttention, x: Tensor, source: Tensor, mask: Tensor) -> Tensor:
-    """Attend from `x` (B, R, d) to `source` (B, S, d) under `mask` (R, S); return (B, R, d)."""
-    q = attn.split_heads(attn.q_proj(x))  # (B, H, R, d_head)
-    k = attn.split_heads(attn.k_proj(source))  # (B, H, S, d_head)
-    v = attn.split_heads(attn.v_proj(source))
-    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, R, d_head)
-    out: Tensor = attn.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, R, d)
-    return out

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from prefixlm_teach.arguments import check_int, check_share
 from prefixlm_teach.attention import PrefixLMAttention
-from prefixlm_teach.kernel_arguments import check_has_weights, check_kernel
-from prefixlm_teach.kernels import KERNELS, Kernel, make_ready
+from prefixlm_teach.kernel_arguments import check_has_weights, check_softmax_kernel
+from prefixlm_teach.kernels import KERNELS, LINEAR_KERNELS, Kernel, make_ready
 from prefixlm_teach.mask_arguments import check_heads, check_hidden, check_model_input
+from prefixlm_teach.read_arguments import check_read
 from prefixlm_teach.sight import ReadyKernel, Sight, check_seen_fits, dense
 
 
@@ -44,11 +45,18 @@ class Block(nn.Module):
             nn.Dropout(dropout),
         )
 
-    def forward(self, h: Tensor, mask: Tensor | ReadyKernel) -> Tensor:
-        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`."""
+    def forward(self, h: Tensor, mask: Tensor | ReadyKernel, read: Tensor | None = None) -> Tensor:
+        """Return (B, T, d) from `h` (B, T, d) under `mask`; arguments and errors as `PrefixLMAttention`.
+
+        With `read`, (B, T) booleans, return (N, d): only the rows where it is True, example after example.
+        The feed-forward layer then computes no others.
+        """
         check_hidden("h", h, self.attn_norm.weight)
         check_seen_fits(mask, h)
+        check_read(read, h)
         h = h + self.attn(self.attn_norm(h), mask)
+        if read is not None:
+            h = h[read]
         h = h + self.ff(self.ff_norm(h))
         return h
 
@@ -64,7 +72,8 @@ class TinyPrefixLM(nn.Module):
         max_len: the number of positions: no example may have more real tokens.
         dropout: the rate of dropout, at least 0 and below 1.
         kernel: how attention is computed: a name in `KERNELS`, or a function as they are. It can be set later
-            too, `model.kernel = "plain"`, and is not part of a checkpoint: what comes out is the same.
+            too, `model.kernel = "plain"`, and is no part of the weights or of a checkpoint, not even where it
+            is a module: what comes out is the same.
 
     Raises:
         TypeError, ValueError: a size is not a whole number of at least 1, H does not divide d, `dropout`
@@ -88,7 +97,6 @@ class TinyPrefixLM(nn.Module):
         check_int("n_layers", n_layers, minimum=1)
         check_int("max_len", max_len, minimum=1)
         check_share("dropout", dropout, none=True)
-        check_kernel(kernel, KERNELS)
         self.kernel = kernel
         self.vocab_size = vocab_size
         self.max_len = max_len
@@ -99,6 +107,17 @@ class TinyPrefixLM(nn.Module):
         self.blocks = nn.ModuleList(Block(d_model, n_heads, dropout) for _ in range(n_layers))
         self.output = nn.Linear(d_model, vocab_size)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "kernel":
+            self._check_kernel(value)
+            self.__dict__[name] = value  # or a module would be taken in among the layers, and stay there
+        else:
+            super().__setattr__(name, value)
+
+    @staticmethod
+    def _check_kernel(kernel: Any) -> None:
+        check_softmax_kernel(kernel, KERNELS, LINEAR_KERNELS)
+
     def forward(
         self,
         tokens: Tensor,
@@ -107,6 +126,7 @@ class TinyPrefixLM(nn.Module):
         valid: Tensor | None = None,
         mask: Tensor | None = None,
         positions: Tensor | None = None,
+        read: Tensor | None = None,
     ) -> Tensor:
         """Return a guess of the next token at every position.
 
@@ -118,9 +138,12 @@ class TinyPrefixLM(nn.Module):
             mask: instead of `prefix_len`, any boolean mask, (T, T) or (B, 1, T, T), True = may attend.
                 Padding is closed in it too, where `valid` is given.
             positions: (T,) or (B, T) positions, where they are not simply counted from the first real token.
+            read: (B, T) booleans, True at the rows whose logits are wanted, as `read_rows` gives them. From
+                the last layer's feed-forward on, no other row is computed.
 
         Returns:
-            (B, T, V) logits; row t is about token t + 1. Rows at padding mean nothing.
+            (B, T, V) logits; row t is about token t + 1. Rows at padding mean nothing. With `read`, (N, V):
+            those of the N rows that are read, example after example.
 
         Raises:
             TypeError, ValueError: an argument has the wrong kind, shape, device or range, an example is
@@ -130,11 +153,21 @@ class TinyPrefixLM(nn.Module):
         check_model_input(
             tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
         )
+        check_read(read, tokens)
         mask = self._mask_for(tokens, prefix_len, valid, mask)
         h = self._embed(tokens, valid, positions)
+        if read is not None:
+            return self._read(h, mask, read)
         for block in self.blocks:
             h = block(h, mask)
         logits: Tensor = self.output(h)
+        return logits
+
+    def _read(self, h: Tensor, mask: Any, read: Tensor) -> Tensor:
+        *lower, last = self.blocks
+        for block in lower:
+            h = block(h, mask)
+        logits: Tensor = self.output(last(h, mask, read))
         return logits
 
     def _mask_for(
@@ -174,7 +207,7 @@ class TinyPrefixLM(nn.Module):
         check_model_input(
             tokens, prefix_len, valid, mask, positions, self.token_emb.weight, self.pos_emb.weight
         )
-        check_has_weights(self.kernel)
+        check_has_weights(self.kernel, LINEAR_KERNELS)
         mask = dense(self._sight_of(tokens, prefix_len, valid, mask))
         h = self._embed(tokens, valid, positions)
         weights = []
@@ -183,6 +216,16 @@ class TinyPrefixLM(nn.Module):
             weights.append(block.attn.weights(block.attn_norm(h), mask))
             h = block(h, mask)
         return torch.stack(weights)
+
+
+def other_block(model: TinyPrefixLM) -> str | None:
+    """Return what the first block is that attends or goes on otherwise than a `Block`; None if none does."""
+    for block in model.blocks:
+        if not isinstance(block, Block) or type(block).forward is not Block.forward:
+            return type(block).__name__
+        if type(block.attn).forward is not PrefixLMAttention.forward:
+            return f"{type(block).__name__} with {type(block.attn).__name__}"
+    return None
 
 
 def config_of(model: TinyPrefixLM) -> dict[str, Any]:

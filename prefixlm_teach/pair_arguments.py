@@ -16,7 +16,7 @@ from prefixlm_teach.arguments import (
     kind_of,
 )
 from prefixlm_teach.causal import TinyCausalLM
-from prefixlm_teach.model import TinyPrefixLM
+from prefixlm_teach.model import TinyPrefixLM, other_block
 from prefixlm_teach.word_arguments import check_eval_mode, check_known
 
 STARTS = ("twice", "outside", "once")
@@ -27,6 +27,7 @@ def check_pair(encoder: Any, decoder: Any) -> None:
     for name, model in (("encoder", encoder), ("decoder", decoder)):
         if type(model) is not TinyPrefixLM:  # rotary positions, say, could not be counted in two ways
             raise TypeError(f"{name} must be a TinyPrefixLM, whose blocks it lends, not {kind_of(model)}")
+        check_plain_blocks(name, model)
         check_eval_mode(model)
     sizes = [_sizes(model) for model in (encoder, decoder)]
     for size, value in sizes[0].items():
@@ -74,4 +75,15 @@ def check_adaptable(model: Any) -> None:
     if type(model) is not TinyCausalLM:
         raise TypeError(
             f"model must be a TinyCausalLM, as load_checkpoint('g2p_causal') gives, not {kind_of(model)}"
+        )
+    check_plain_blocks("model", model)
+
+
+def check_plain_blocks(name: str, model: TinyPrefixLM) -> None:
+    """Raise unless each block of `model`, known as `name`, is a `Block`: others can be made of its parts."""
+    kind = other_block(model)
+    if kind is not None:
+        raise TypeError(
+            f"{name} has a block of another kind, {kind}: what is made of a model's blocks needs each to be "
+            "a Block, with one attention and one feed-forward layer"
         )

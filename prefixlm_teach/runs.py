@@ -108,7 +108,8 @@ def _read(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
         state = torch.load(path, weights_only=True)
         parts = ("losses", "batches", "loss", "model", "optimizer", "schedule", "random")
         whole = {name: state[name] for name in parts}
-        whole["asked"] = {name: state["asked"][name] for name in asked}
+        said = {"only_read": False, **state["asked"]}  # older files do not say it
+        whole["asked"] = {name: said[name] for name in asked}
         whole["losses"] = [float(loss) for loss in state["losses"]]
     except wrong as error:
         message = f"{path} is damaged, or it is no run that train kept: delete it to begin anew"

@@ -76,7 +76,9 @@ class Sight:
 
     @property
     def shared_prefix_len(self) -> int | None:
-        """The p that all examples have, or None where they differ."""
+        """The p that all examples have, or None where they differ, or where a mask says what is seen."""
+        if self.prefix_len is None:
+            return None
         low, high = torch.as_tensor(self.prefix_len).aminmax()
         return int(low) if bool(low == high) else None
 

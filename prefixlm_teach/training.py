@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import OneCycleLR
 from tqdm import tqdm
 
 from prefixlm_teach.data import Batch
+from prefixlm_teach.read_arguments import check_only_read
 from prefixlm_teach.run_arguments import check_enough, check_finite_loss, check_training, check_watch
 from prefixlm_teach.runs import load_run, save_run
 from prefixlm_teach.updates import update
@@ -27,6 +28,7 @@ def train(
     accumulate: int = 1,
     keep: Path | None = None,
     every: int = 100,
+    only_read: bool = False,
     watch: Callable[[list[float]], None] | None = None,
     progress: bool = True,
 ) -> list[float]:
@@ -48,6 +50,9 @@ def train(
             on from it, whatever weights `model` has; on the same machine it ends as if it had never stopped.
             Give each run a file of its own: one of another model, or on other batches, is refused.
         every: how many steps at most are lost when the process is killed.
+        only_read: compute no row that nobody reads: the loss reads none before the last prefix token, so that
+            from the last layer's feed-forward on none of them is computed. Loss and gradients are the same;
+            with dropout, other numbers are drawn.
         watch: called after each step with the losses so far, as a `LiveCurve` is.
         progress: show a progress bar, with the loss and how many tokens a second are read.
 
@@ -55,17 +60,19 @@ def train(
         `steps` losses, in nats per target token.
 
     Raises:
-        TypeError: a number is no number, `keep` no path, or `watch` cannot be called.
+        TypeError: a number is no number, `keep` no path, `watch` cannot be called, or with `only_read` the
+            model cannot be told which rows are read, as an encoder-decoder cannot.
         ValueError: a number is too small, `batches` runs out, a loss is not finite, or the file holds
             another run.
         FileNotFoundError, IsADirectoryError: the folder of `keep` is not there, or `keep` is one.
     """
     check_training(steps, lr, accumulate, keep, every)
     check_watch(watch)
+    check_only_read(only_read, model)
     steps, lr, accumulate = int(steps), float(lr), int(accumulate)  # a file holds no NumPy numbers
     optimizer = AdamW(model.parameters(), lr=lr, weight_decay=0.01)
     schedule = OneCycleLR(optimizer, max_lr=lr, total_steps=steps, pct_start=0.1)
-    asked = {"steps": steps, "lr": lr, "accumulate": accumulate}
+    asked = {"steps": steps, "lr": lr, "accumulate": accumulate, "only_read": only_read}
     losses: list[float] = []
     stream = iter(batches)
     if keep is not None and keep.exists():
@@ -75,7 +82,7 @@ def train(
         while len(losses) < steps:
             together = list(islice(stream, accumulate))
             check_enough(len(together), accumulate, len(losses), steps)
-            losses.append(update(model, together, optimizer, schedule))
+            losses.append(update(model, together, optimizer, schedule, only_read=only_read))
             check_finite_loss(losses[-1], step=len(losses))
             read += sum(int(batch.valid.sum()) for batch in together)
             rate = read / (time.perf_counter() - began)

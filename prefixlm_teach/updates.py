@@ -15,19 +15,27 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from prefixlm_teach.data import Batch
-from prefixlm_teach.loss import compute_prefix_lm_loss
+from prefixlm_teach.loss import compute_prefix_lm_loss, prefix_lm_labels, read_loss, read_rows
 from prefixlm_teach.ranks import rank_count, sum_over_ranks
 
 
-def update(model: nn.Module, together: Sequence[Batch], optimizer: Optimizer, schedule: LRScheduler) -> float:
+def update(
+    model: nn.Module,
+    together: Sequence[Batch],
+    optimizer: Optimizer,
+    schedule: LRScheduler,
+    *,
+    only_read: bool = False,
+) -> float:
     """Take one step on several batches, in training mode, and return their mean loss per target token.
 
     Of several processes each takes it on its own batches, as many as the others, and returns the loss of all.
+    `only_read` is for `loss_shares`.
     """
     model.train()
     optimizer.zero_grad()
     loss = 0.0
-    for share in loss_shares(model, together):
+    for share in loss_shares(model, together, only_read=only_read):
         share.backward()
         loss += share.item()
     loss = _mean_over_ranks(loss, together)
@@ -48,11 +56,12 @@ def _mean_over_ranks(loss: float, together: Sequence[Batch]) -> float:
     return sum_over_ranks(loss, together[0].tokens.device) / rank_count()
 
 
-def loss_shares(model: nn.Module, together: Sequence[Batch]) -> Iterator[Tensor]:
+def loss_shares(model: nn.Module, together: Sequence[Batch], *, only_read: bool = False) -> Iterator[Tensor]:
     """Yield what each batch adds to the mean loss per target token of all of them.
 
     Of several processes, `DistributedDataParallel` takes the mean of their gradients, and all count the same
-    there. So what a process adds is multiplied by how many there are.
+    there. So what a process adds is multiplied by how many there are. With `only_read` the model computes, in
+    its last layer, only the rows that the loss reads.
 
     Raises:
         ValueError: no batch has a target.
@@ -60,11 +69,17 @@ def loss_shares(model: nn.Module, together: Sequence[Batch]) -> Iterator[Tensor]
     counts = [target_count(batch) for batch in together]
     total = sum_over_ranks(sum(counts), together[0].tokens.device)
     for batch, count in zip(together, counts, strict=True):
-        logits = model(batch.tokens, batch.prefix_len, valid=batch.valid)
+        given = (batch.tokens, batch.prefix_len)
+        labels = prefix_lm_labels(*given, valid=batch.valid)
+        wanted = {"read": read_rows(labels)} if only_read else {}
+        logits = model(*given, valid=batch.valid, **wanted)
         if count == 0 and total:
             yield logits.sum() * 0.0  # no mean of its own; but the other processes wait for its gradients
             continue
-        mean = compute_prefix_lm_loss(logits, batch.tokens, batch.prefix_len, valid=batch.valid)
+        if only_read:
+            mean = read_loss(logits, labels)
+        else:
+            mean = compute_prefix_lm_loss(logits, *given, valid=batch.valid)
         yield mean * (count * rank_count() / total)
 
 

@@ -84,7 +84,8 @@ def check_kind(kind: str, known: Container[str]) -> None:
     """Raise unless a model of this kind can be built again from a file: another computes something else."""
     if kind not in known:
         raise TypeError(
-            f"model is a {kind}, but a checkpoint holds a TinyPrefixLM, a TinyCausalLM or a RotaryPrefixLM"
+            f"model is a {kind}, but a checkpoint holds a TinyPrefixLM, a TinyCausalLM, a RotaryPrefixLM or "
+            "a LinearPrefixLM"
         )
 
 

@@ -448,9 +448,40 @@ SIGHT_MASK = [
     Wrong("more rows", torch.ones(6, T, dtype=torch.bool), r"5 tokens need \(5, 5\)"),
     Wrong("three for two", MASK.expand(3, 1, T, T), "is for 3 examples, but valid is for 2"),
 ]
+READ = [
+    Wrong("list", REAL.tolist(), r"must be a \(B, T\) tensor of booleans"),
+    Wrong("numpy array", REAL.numpy(), r"must be a \(B, T\) tensor of booleans"),
+    Wrong("ints", REAL.long(), r"must be boolean .* use read.bool\(\)"),
+    Wrong("one dimension", REAL[0], r"is \(5,\), but the input is for \(2, 5\)"),
+    Wrong("too short", REAL[:, 1:], r"is \(2, 4\), but the input is for \(2, 5\)"),
+    Wrong("one for two", REAL[:1], r"is \(1, 5\), but the input is for \(2, 5\)"),
+    Wrong("meta", REAL.to("meta"), "meta"),
+]
+LONE_LABELS = [
+    *LABELS[:3],
+    Wrong("one dimension", TOKENS[0], r"must be \(B, T\), not \(5,\)"),
+    Wrong("three dimensions", TOKENS[None], r"must be \(B, T\), not \(1, 2, 5\)"),
+    Wrong("empty", TOKENS[:0], "is empty"),
+    Wrong("meta", TOKENS.to("meta"), "meta"),
+]
+SCORED_LABELS = [*LONE_LABELS, *LABELS[-3:-1]]
+READ_LOGITS = [
+    Wrong("None", None, r"must be an \(N, V\) tensor"),
+    Wrong("list", LOGITS[0].tolist(), r"must be an \(N, V\) tensor"),
+    Wrong("ints", LOGITS.view(-1, V).long(), "must be floating point"),
+    Wrong("of all rows", LOGITS, r"must be \(N, V\), those of the rows read alone, not \(2, 5, 7\)"),
+    Wrong("too many", LOGITS.view(-1, V), r"are for 10 rows, but 8 labels are scored: .*read=read_rows"),
+    Wrong("too few", LOGITS.view(-1, V)[:7], "are for 7 rows, but 8 labels are scored"),
+    Wrong("no vocabulary", LOGITS.view(-1, V)[:8, :0], "are empty"),
+    Wrong("meta", LOGITS.view(-1, V)[:8].to("meta"), "meta"),
+]
 KERNEL = [
-    Wrong("None", None, "must be one of auto, plain, dense, cut, mend, flex, or a function"),
+    Wrong("None", None, "must be one of auto, plain, dense, cut, mend, flex.*, or a function"),
     Wrong("number", 1, r"must be one of auto, .*, or a function, not int \(1\)"),
-    Wrong("unknown", "flash", r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend, flex\)"),
+    Wrong("unknown", "flash", r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend, flex"),
     Wrong("a class", dict, "must be one of auto, .*, or a function, not type"),
+]
+LINEAR_KERNEL = [
+    Wrong(str(x), x, f"must be linear or plain_linear, not {said}")
+    for x, said in ((None, "None"), (1, "int"), ("flash", "'flash'"), ("plain", "'plain'"), (len, "builtin"))
 ]

@@ -15,6 +15,9 @@ from test_training import copy_task
 from torch import Tensor, nn
 
 from prefixlm_teach import (
+    KERNELS,
+    ExpertBlock,
+    MixtureOfExperts,
     RotaryPrefixLM,
     TinyCausalLM,
     TinyPrefixLM,
@@ -151,6 +154,48 @@ def test_the_shipped_model_keeps_most_of_what_it_knows_under_the_other_mask_and_
     assert losses == sorted(losses)
     assert losses[1] < 0.5
     assert losses[3] > 4
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_causal_model_with_experts_is_refused_in_words(way: Callable[[TinyCausalLM], nn.Module]) -> None:
+    for place in (0, 1):
+        model = TinyCausalLM(V, 8, 2)
+        model.blocks[place] = ExpertBlock(8, 2, MixtureOfExperts(8, 2))
+        with pytest.raises(
+            TypeError, match=r"model has a block of another kind, ExpertBlock: .* to be a Block"
+        ):
+            way(model)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_tied_stays_tied_and_is_no_weight_of_the_causal_model(
+    way: Callable[[TinyCausalLM], nn.Module],
+) -> None:
+    torch.manual_seed(0)
+    model = TinyCausalLM(V, d_model=8, n_heads=2, n_layers=3, max_len=MAX_LEN).double()
+    model.output.weight = model.token_emb.weight
+    model.blocks[2] = model.blocks[0]
+    adapted = way(model)
+    assert adapted.output.weight is adapted.token_emb.weight
+    halves = [adapted.blocks] if isinstance(adapted, TinyPrefixLM) else [adapted.encoder, adapted.decoder]
+    for half in halves:
+        first, second, third = (dict(block.named_parameters()) for block in half)
+        assert all(third[name] is first[name] and second[name] is not first[name] for name in first)
+        for name, weight in model.blocks[0].named_parameters():
+            assert torch.equal(first[name], weight)
+            assert first[name] is not weight
+    optimizer = torch.optim.SGD(adapted.parameters(), lr=0.1)
+    loss = adapted(ids(2, 6), 3)[:, 2:].pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    assert torch.equal(adapted.output.weight, adapted.token_emb.weight)
+    assert not torch.equal(adapted.output.weight, model.output.weight)
+
+
+def test_a_prefix_lm_keeps_the_kernel_of_its_causal_model() -> None:
+    for kernel in ("mend", KERNELS["dense"]):
+        model = TinyCausalLM(V, 8, 2, kernel=kernel)
+        assert adapt_to_prefix(model).kernel is kernel
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ from bad_values import (
     KEYS,
     LABELS,
     LENGTHS,
+    LINEAR_KERNEL,
     LOGITS,
+    LONE_LABELS,
     LONE_MASK,
     LONG,
     MASK,
@@ -67,12 +70,15 @@ from bad_values import (
     PROBED,
     QUERIES,
     RATE,
+    READ,
+    READ_LOGITS,
     READY_KEYS,
     REAL,
     RULE,
     RULE_PARTS,
     SAID,
     SCORE_MASK,
+    SCORED_LABELS,
     SCORES,
     SEED,
     SEEN,
@@ -110,13 +116,17 @@ from bad_values import (
 import prefixlm_teach
 from prefixlm_teach import (
     KERNELS,
+    LINEAR_KERNELS,
     AttentionExplorer,
     BalancedEncoderDecoder,
     Batch,
     Block,
+    ExpertBlock,
     FlexBlocks,
+    LinearPrefixLM,
     LiveCurve,
     LossExplorer,
+    MixtureOfExperts,
     PrefixLMAttention,
     RotaryPrefixLM,
     Sight,
@@ -149,6 +159,8 @@ from prefixlm_teach import (
     prefill,
     prefix_lm_labels,
     pronounce,
+    read_loss,
+    read_rows,
     to_additive,
     train,
     training_batches,
@@ -162,8 +174,10 @@ MODEL = TinyPrefixLM(V, d_model=D, n_heads=H, n_layers=1, max_len=6).eval()
 SPEAKER = TinyPrefixLM(69, d_model=D, n_heads=H, n_layers=1, max_len=64).eval()
 _, KEPT = prefill(MODEL, TOKENS[:, :1])
 TRAINED = TinyPrefixLM(V, D, H, 1, 6)
-SAFE = {name: torch.no_grad()(kernel) for name, kernel in KERNELS.items()}
+SAFE = {name: torch.no_grad()(kernel) for name, kernel in (KERNELS | LINEAR_KERNELS).items()}
+BY_SUMS, BY_PAIRS = (LinearPrefixLM(V, D, H, 1, 6, kernel=name) for name in LINEAR_KERNELS)
 LAYER, BLOCK = PrefixLMAttention(D, H), Block(D, H, 0.1)
+EXPERTS = ExpertBlock(D, H, MixtureOfExperts(D, 2))
 
 # Operations that only the work itself needs: no check may get as far as these.
 WORK = {"softmax", "matmul", "linear", "embedding", "layer_norm", "scaled_dot_product_attention"} | {
@@ -282,7 +296,23 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
         {"q": QUERIES, "k": READY_KEYS, "v": VALUES},
     ),
     *model_rows("TinyPrefixLM.forward", MODEL),
+    (
+        "TinyPrefixLM.forward of some rows",
+        partial(MODEL, TOKENS, 2, valid=REAL),
+        {"read": REAL},
+        {"read": READ},
+    ),
+    ("Block.forward of some rows", partial(BLOCK, X, MASK), {"read": REAL}, {"read": READ}),
+    ("ExpertBlock.forward of some rows", partial(EXPERTS, X, MASK), {"read": REAL}, {"read": READ}),
     *model_rows("TinyPrefixLM.attention_weights", MODEL.attention_weights),
+    (
+        "LinearPrefixLM",
+        LinearPrefixLM,
+        {"vocab_size": 7, "kernel": "plain_linear"},
+        {"vocab_size": count(1), "kernel": LINEAR_KERNEL},
+    ),
+    model_rows("LinearPrefixLM.forward", BY_SUMS)[0],
+    *model_rows("LinearPrefixLM.forward over pairs", BY_PAIRS),
     (
         "RotaryPrefixLM",
         RotaryPrefixLM,
@@ -389,6 +419,13 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
             "prefix_len": PREFIX_LEN + NO_PREFIX_LEN,
             "valid": VALID + VALID_OF_BATCH,
         },
+    ),
+    ("read_rows", read_rows, {"labels": TOKENS}, {"labels": LONE_LABELS}),
+    (
+        "read_loss",
+        read_loss,
+        {"logits": LOGITS.view(-1, V)[:8], "labels": TOKENS},
+        {"logits": READ_LOGITS, "labels": SCORED_LABELS},
     ),
     ("label_loss", label_loss, {"logits": LOGITS, "labels": TOKENS}, {"logits": GUESSES, "labels": LABELS}),
     (
@@ -511,10 +548,13 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
     (
         "train",
         lambda **given: train(TRAINED, repeat(BATCH), progress=False, **given),
-        {"steps": 20, "lr": 1e-3, "accumulate": 1, "keep": None, "every": 1, "watch": None},
+        {
+            **{"steps": 20, "lr": 1e-3, "accumulate": 1, "keep": None, "every": 1, "watch": None},
+            "only_read": True,
+        },
         {
             **{"steps": count(20), "lr": RATE, "accumulate": count(1), "keep": KEEP},
-            **{"every": count(1), "watch": WATCH},
+            **{"every": count(1), "watch": WATCH, "only_read": FLAG},
         },
     ),
 ]
@@ -557,6 +597,8 @@ def test_the_same_call_with_good_arguments_works(
             "Sight by mask",
             "kernel cut",
             "kernel mend",
+            "kernel linear",
+            "read_rows",
         ),
     }
     assert bool(watch.called & WORK) == (name not in computes_nothing_in_torch)

@@ -5,8 +5,9 @@ defines, is compared with it as a syntax tree, without docstrings, annotations a
 which the package looks at its arguments. A wrong example has to bear another name.
 
 Where the package can do more than the chapter teaches, the chapter shows a part of it (`SHOWN_PART`), or it
-calls PyTorch's attention under a mask where the package asks a kernel (`ASKS_A_KERNEL`; the rest is compared
-as ever). Then the chapter's own code runs here beside the package's, and both must do the same, bit for bit.
+calls PyTorch's attention under a mask where the package asks a kernel, and computes every row where the
+package can leave some out (`SIMPLER`; the rest is compared as ever). Then the chapter's own code runs here
+beside the package's, and both must do the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -46,18 +47,26 @@ MODULES = [path for path in sorted((ROOT / "prefixlm_teach").glob("*.py")) if pa
 # What a chapter leaves out: (chapter, class) -> methods that only the package has.
 LEFT_OUT = {
     ("02_attention.md", "PrefixLMAttention"): {"weights"},
-    ("03_model.md", "TinyPrefixLM"): {"attention_weights", "_sight_of"},
+    ("03_model.md", "TinyPrefixLM"): {
+        *("__setattr__", "_check_kernel", "_read", "_sight_of", "attention_weights"),
+    },
 }
 
 # What a chapter builds without the choices that the package has: (chapter, function) -> their names.
-SHOWN_PART = {("04_loss.md", "train"): {"accumulate", "keep", "every", "watch"}}
+SHOWN_PART = {("04_loss.md", "train"): {"accumulate", "keep", "every", "only_read", "watch"}}
 
-# Where the package asks a kernel: (chapter, name) -> the package's text: what the chapter has in its place.
+# Where the package has a choice: (chapter, name) -> the package's text: what the chapter has in its place.
 UNDER_A_MASK = {"mix(q, k, v, mask)": "F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"}
-ASKS_A_KERNEL = {
+SIMPLER = {
     ("02_attention.md", "PrefixLMAttention"): UNDER_A_MASK,
+    ("03_model.md", "Block"): {
+        ", read=None": "",
+        "        if read is not None:\n            h = h[read]\n": "",
+    },
     ("03_model.md", "TinyPrefixLM"): {
         ", *, kernel='auto'": "",
+        ", read=None": "",
+        "        if read is not None:\n            return self._read(h, mask, read)\n": "",
         "        self.kernel = kernel\n": "",
         "        return make_ready(self.kernel, self._sight_of(tokens, prefix_len, valid, mask))\n": (
             "        if mask is None:\n"
@@ -66,11 +75,21 @@ ASKS_A_KERNEL = {
             "        return mask if valid is None else mask & valid[:, None, None, :]\n"
         ),
     },
-    ("06_generation.md", "attend"): UNDER_A_MASK,
+    ("06_generation.md", "empty_cache"): {
+        "    linear = isinstance(model, LinearPrefixLM)\n": "",
+        "    nothing = empty_state(exact(none), exact(none)) if linear else (none, none)\n": "",
+        "(nothing,)": "((none, none),)",
+    },
+    ("06_generation.md", "attend"): {
+        "    mixed, kept = mix_after(q, k, v, mask, past)\n": (
+            "    k, v = (torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2))\n"
+            "    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n"
+        ),
+        ", kept)": ", (k, v))",
+    },
     ("06_generation.md", "decode"): {
-        "make_ready(model.kernel, Sight(S, mask=causal & seen[:, None, None, :]))": (
-            "causal & seen[:, None, None, :]"
-        )
+        "    sight = sight_after(model, causal & seen[:, None, None, :], valid)\n": "",
+        "make_ready(model.kernel, sight)": "causal & seen[:, None, None, :]",
     },
 }
 
@@ -162,8 +181,8 @@ SAME_CODE = [(chapter, name) for chapter, name in SHARED if (chapter.name, name)
 def test_a_chapter_builds_what_the_package_has(chapter: Path, name: str) -> None:
     without = frozenset(LEFT_OUT.get((chapter.name, name), set()))
     wanted = [bare(node, without) for node in PACKAGE[name]]
-    for old, new in ASKS_A_KERNEL.get((chapter.name, name), {}).items():
-        assert wanted[0].count(old) == 1, f"the package's {name} does not ask a kernel by {old!r}"
+    for old, new in SIMPLER.get((chapter.name, name), {}).items():
+        assert wanted[0].count(old) == 1, f"the package's {name} does not say {old!r}"
         wanted[0] = wanted[0].replace(old, new)
     for cell in cells(chapter.read_text(encoding="utf-8")):
         for node in definitions(cell):

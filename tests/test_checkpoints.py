@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from prefixlm_teach import (
+    ExpertBlock,
+    MixtureOfExperts,
     RotaryPrefixLM,
     TinyCausalLM,
     TinyEncoderDecoder,
@@ -167,6 +169,10 @@ def test_a_model_that_could_not_be_built_again_is_refused(tmp_path: Path) -> Non
             TypeError, match=f"model is a {type(model).__name__}, but a checkpoint holds a Tiny"
         ):
             save_checkpoint(tmp_path / "m.safetensors", model, VOCABULARY, made={})  # type: ignore[arg-type]
+    experts = TinyPrefixLM(3, d_model=8, max_len=6)
+    experts.blocks[1] = ExpertBlock(8, 4, MixtureOfExperts(8, 2))
+    with pytest.raises(TypeError, match="model has a block of another kind, ExpertBlock"):
+        save_checkpoint(tmp_path / "m.safetensors", experts, VOCABULARY, made={})
     assert not list(tmp_path.iterdir())
 
 

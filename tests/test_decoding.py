@@ -13,13 +13,26 @@ from reference import visible_pairs
 from strategies import Padded, padded_batches
 from torch import Tensor, nn
 
-from prefixlm_teach import Block, KeyValueCache, PrefixLMAttention, TinyPrefixLM, decode, prefill
+from prefixlm_teach import (
+    Block,
+    KeyValueCache,
+    LinearPrefixLM,
+    PrefixLMAttention,
+    TinyPrefixLM,
+    decode,
+    prefill,
+)
 from prefixlm_teach.encoder_decoder import TinyEncoderDecoder
 from prefixlm_teach.rotary import RotaryPrefixLM
 
 V, MAX_LEN = 11, 20
-KINDS: dict[str, type[TinyPrefixLM]] = {"learned": TinyPrefixLM, "rotary": RotaryPrefixLM}
+KINDS: dict[str, type[TinyPrefixLM]] = {
+    "learned": TinyPrefixLM,
+    "rotary": RotaryPrefixLM,
+    "linear": LinearPrefixLM,
+}
 kinds = pytest.mark.parametrize("kind", KINDS)
+with_keys = pytest.mark.parametrize("kind", ["learned", "rotary"])  # the others keep a state
 
 
 @cache
@@ -173,7 +186,7 @@ def test_saying_again_where_the_prefix_ends_changes_nothing(same: int | Tensor) 
     assert torch.equal(said, unsaid)
 
 
-@kinds
+@with_keys
 def test_a_longer_prefix_changes_the_keys_above_the_first_layer_and_a_longer_target_none(kind: str) -> None:
     """Why the one is refused, and the other is what a cache is for."""
     model, tokens = tiny(kind, n_layers=3), ids(1, 7)
@@ -231,7 +244,7 @@ def test_a_new_token_costs_one_token_and_every_token_is_read_once() -> None:
     assert read == [5, 1, 3]
 
 
-@kinds
+@with_keys
 def test_a_cache_holds_what_it_says_in_the_dtype_of_the_model(kind: str) -> None:
     model = KINDS[kind](V, d_model=12, n_heads=3, n_layers=2, max_len=6).to(torch.bfloat16).eval()
     _, kept = prefill(model, ids(2, 4).int(), 3)

@@ -187,6 +187,16 @@ def test_balance_losses_are_those_of_each_mixture_without_padding() -> None:
     assert len(balance) == 2  # it does not go on
 
 
+@pytest.mark.parametrize("route", [token_choice, expert_choice, in_example, in_batch])
+def test_a_batch_of_padding_alone_has_a_balance_loss_of_0_and_gradients(route: Route) -> None:
+    model, nothing = with_experts(route).train(), torch.zeros(2, 10, dtype=torch.bool)
+    with balance_losses(model) as balance:
+        logits = model(TOKENS, 0, valid=nothing)
+    assert [float(loss) for loss in balance] == [0.0]
+    (logits.sum() * 0.0 + sum(balance)).backward()
+    assert all(weight.grad is not None and not weight.grad.any() for weight in model.parameters())
+
+
 def test_balance_losses_stop_after_an_error_too() -> None:
     layer = mixture()
     with pytest.raises(RuntimeError, match="on purpose"), balance_losses(layer) as balance:

@@ -174,6 +174,22 @@ def test_under_autocast_each_kernel_is_near_float32(name: str) -> None:
     torch.testing.assert_close(rough.float(), exact, atol=0.05, rtol=0.05)
 
 
+@pytest.mark.parametrize("kind", [TinyPrefixLM, RotaryPrefixLM])
+@pytest.mark.parametrize("name", KERNELS)
+def test_under_autocast_each_kernel_answers_and_its_cache_gives_what_one_pass_gives(
+    name: str, kind: type[TinyPrefixLM]
+) -> None:
+    torch.manual_seed(0)
+    model, tokens = kind(V, d_model=8, n_heads=2, max_len=9, kernel=name).eval(), ids(2, 9)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        full = model(tokens, 6)
+        _, kept = prefill(model, tokens[:, :6])
+        for t in range(6, 9):
+            logits, kept = decode(model, tokens[:, t : t + 1], kept)
+            torch.testing.assert_close(logits[:, 0], full[:, t], atol=0.02, rtol=0.02)
+        assert [len(answer) for answer in generate(model, tokens[:, :6], max_new_tokens=3)] == [3, 3]
+
+
 def test_weights_and_files_do_not_know_of_the_kernel(tmp_path: Path) -> None:
     model = TinyPrefixLM(3, d_model=8, n_heads=2, max_len=6, kernel="mend").eval()
     assert model.state_dict().keys() == TinyPrefixLM(3, d_model=8, n_heads=2, max_len=6).state_dict().keys()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sights import CLOSE, SIZES, can, real_rows, sights, vectors
 from strategies import Padded, padded_batches
-from torch import Tensor
+from torch import Tensor, nn
 
 from prefixlm_teach import (
     KERNELS,
@@ -192,11 +192,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("cut", {"mask": ANY_MASK}, IS_CAUSAL.format("cut")),
     ("mend", {"mask": ANY_MASK[None, None]}, IS_CAUSAL.format("mend")),
-    (
-        "flash",
-        {"prefix_len": 2},
-        r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend, fl",
-    ),
 ]
 
 
@@ -213,6 +208,38 @@ def test_what_a_kernel_cannot_do_is_refused_before_anything_is_computed(
     with Watch() as watch, pytest.raises(ValueError, match=says):
         model(TOKENS, **asked)
     assert not watch.called & {"embedding", "linear", "scaled_dot_product_attention", "softmax", "layer_norm"}
+
+
+def test_an_unknown_kernel_is_refused_when_it_is_set_and_the_old_one_stays() -> None:
+    model = TinyPrefixLM(7, d_model=8, n_heads=2, max_len=6, kernel="mend").eval()
+    with pytest.raises(
+        ValueError, match=r"unknown kernel 'flash' \(there are: auto, plain, dense, cut, mend"
+    ):
+        model.kernel = "flash"
+    with pytest.raises(ValueError, match="the kernel is 'mend', which never holds"):
+        model.attention_weights(TOKENS, 2)
+
+
+class Mending(nn.Module):
+    """A kernel of one's own that is a module, with something that looks like a weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, sight: Sight) -> Tensor | ReadyKernel:
+        return make_ready("mend", sight)
+
+
+def test_a_module_can_be_the_kernel_is_none_of_the_weights_and_can_be_exchanged_again() -> None:
+    model = TinyPrefixLM(7, d_model=8, n_heads=2, max_len=6, kernel="plain").eval()
+    names, wanted = list(model.state_dict()), model(TOKENS, 2)
+    for kernel in (Mending(), "dense", Mending(), KERNELS["cut"], "plain"):
+        model.kernel = kernel
+        assert model.kernel is kernel
+        torch.testing.assert_close(model(TOKENS, 2), wanted)
+        assert list(model.state_dict()) == names
+    assert list(TinyPrefixLM(7, d_model=8, n_heads=2, max_len=6, kernel=Mending()).state_dict()) == names
 
 
 @pytest.mark.parametrize("name", ["cut", "mend", "flex"])
@@ -251,6 +278,12 @@ def test_a_kernel_made_ready_for_another_call_is_refused(layer: Callable[..., Te
     assert layer(torch.randn(3, 4, 8), make_ready(name, Sight(4, 3))).shape == (3, 4, 8)  # serves any B
     with pytest.raises(TypeError, match="mask must be a tensor of booleans, not ReadyKernel"):
         PrefixLMAttention(8, 2).weights(torch.randn(2, 4, 8), ready)
+
+
+def test_no_p_is_shared_where_a_mask_says_what_is_seen() -> None:
+    assert Sight(4, mask=ANY_MASK).shared_prefix_len is None
+    assert Sight(4, MIXED).shared_prefix_len is None
+    assert Sight(4, SHARED).shared_prefix_len == 3
 
 
 def test_a_mask_for_the_last_queries_alone_is_none_for_a_layer_that_has_all() -> None:

@@ -16,6 +16,7 @@ from bad_values import (
     NO_PREFIX_LEN,
     PREFIX_LEN,
     QUERIES,
+    READY_KEYS,
     REAL,
     SCORE_MASK,
     VALID,
@@ -25,6 +26,7 @@ from bad_values import (
     D,
     H,
     Q,
+    T,
     Wrong,
     X,
     count,
@@ -34,7 +36,9 @@ from test_bad_input import Watch
 from prefixlm_teach import (
     LinearState,
     PrefixLMLinearAttention,
+    Sight,
     causal_linear_attention,
+    make_ready,
     plain_linear_attention,
     prefix_linear_attention,
 )
@@ -100,8 +104,14 @@ TABLE: list[tuple[str, Callable[..., Any], dict[str, Any], dict[str, list[Wrong]
     (
         "prefix_linear_attention",
         prefix_linear_attention,
-        {"q": Q, "k": Q, "v": Q, "valid": REAL, "chunk": 2, "prefix_len": 2},
-        LINEAR | {"prefix_len": SPLIT},
+        {"q": Q, "k": Q, "v": Q, "valid": REAL, "chunk": 2, "prefix_len": 2, "state": STATE},
+        LINEAR | {"prefix_len": SPLIT, "state": STATES},
+    ),
+    (
+        "LinearKernel.read_on",
+        make_ready("linear", Sight(T, 2)).read_on,
+        {"q": Q, "k": Q, "v": Q, "state": STATE},
+        {"q": QUERIES, "k": READY_KEYS, "v": VALUES, "state": STATES},
     ),
     (
         "PrefixLMLinearAttention",

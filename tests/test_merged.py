@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 from test_model import ids
 from torch import Tensor
 
-from prefixlm_teach import RotaryPrefixLM, TinyCausalLM, TinyPrefixLM, causal_mask, encode_and_decode
-from prefixlm_teach.encoder_decoder import DecoderBlock
-from prefixlm_teach.merged import decode_block, encode, look
+from prefixlm_teach import (
+    ExpertBlock,
+    MixtureOfExperts,
+    RotaryPrefixLM,
+    TinyCausalLM,
+    TinyPrefixLM,
+    causal_mask,
+    encode_and_decode,
+)
+from prefixlm_teach.encoder_decoder import DecoderBlock, look
+from prefixlm_teach.merged import decode_block, encode
 
 V, MAX_LEN = 11, 12
 CLOSED: dict[str, Any] = {"merged": True, "same_layer": True, "continued": True, "start": "once"}
@@ -26,6 +34,12 @@ def tiny(n_layers: int = 2, seed: int = 0, **changes: Any) -> TinyPrefixLM:
     torch.manual_seed(seed)
     config = {"d_model": 8, "n_heads": 2, "n_layers": n_layers, "max_len": MAX_LEN, **changes}
     return TinyPrefixLM(V, **config).double().eval()
+
+
+def with_experts() -> TinyPrefixLM:
+    made = TinyPrefixLM(V, d_model=8, n_heads=2, max_len=MAX_LEN)
+    made.blocks[0] = ExpertBlock(8, 2, MixtureOfExperts(8, 2))
+    return made.double().eval()
 
 
 @st.composite
@@ -170,6 +184,14 @@ def test_a_row_feels_the_whole_prefix_and_the_target_up_to_itself_whatever_is_cl
             "encoder must be .* not RotaryPrefixLM",
         ),
         ({"decoder": TinyPrefixLM(V, 8, 2)}, r"in training mode, .* call model.eval\(\) first"),
+        (
+            {"encoder": with_experts()},
+            "encoder has a block of another kind, ExpertBlock: .* each to be a Block",
+        ),
+        (
+            {"decoder": with_experts()},
+            "decoder has a block of another kind, ExpertBlock: .* each to be a Block",
+        ),
         ({"encoder": tiny(3)}, "encoder and decoder differ in n_layers, 3 and 2"),
         ({"encoder": tiny(d_model=4)}, "encoder and decoder differ in d_model, 4 and 8"),
         ({"encoder": tiny(max_len=13)}, "encoder and decoder differ in max_len, 13 and 12"),

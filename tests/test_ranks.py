@@ -37,6 +37,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         "resumed losses",
         "resumed weights",
         "a rank without targets",
+        "a rank without rows that are read",
         "its loss",
     ],
 )

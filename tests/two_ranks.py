@@ -60,6 +60,9 @@ wanted = gradients(plain, iter([loss]))
 model = DistributedDataParallel(make_model())
 mine = [nothing, first][rank]
 found["a rank without targets"] = furthest(gradients(model, loss_shares(model, [mine])), wanted)
+model = DistributedDataParallel(make_model())
+shares = loss_shares(model, [mine], only_read=True)
+found["a rank without rows that are read"] = furthest(gradients(model, shares), wanted)
 found["its loss"] = abs(mean_loss(model, [mine]) - loss.item())
 
 found["rank_count"] = rank_count()
