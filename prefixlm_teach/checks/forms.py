@@ -251,3 +251,11 @@ class Words:
 
     def picture(self, found: Any, expected: Any) -> None:
         """No picture."""
+
+
+class Findings(Words):
+    """Words that a function finds for its inputs: the expected one is said, to be compared with."""
+
+    def difference(self, found: tuple[str, ...], expected: tuple[str, ...]) -> str:
+        """Say both."""
+        return f"yours says {' and '.join(found) or 'nothing'}, and should say {' and '.join(expected)}"
