@@ -6,13 +6,14 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import loss, mask
+from prefixlm_teach.checks import loss, mask, training
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
 CHAPTERS = {
     "1. The mask": mask.EXERCISES,
     "4. The loss": loss.EXERCISES,
+    "5. Training": training.EXERCISES,
 }
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
