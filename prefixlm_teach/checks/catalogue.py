@@ -6,7 +6,7 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import attention, bugs, generation, mask, model, objectives, ul2
+from prefixlm_teach.checks import attention, bugs, generation, loss, mask, model, objectives, training, ul2
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
@@ -14,6 +14,8 @@ CHAPTERS = {
     "1. The mask": mask.EXERCISES,
     "2. Attention": attention.EXERCISES,
     "3. The model": model.EXERCISES,
+    "4. The loss": loss.EXERCISES,
+    "5. Training": training.EXERCISES,
     "6. Generation": generation.EXERCISES,
     "7. Bugs from the wild": bugs.EXERCISES,
     "8. One sentence, seven objectives": objectives.EXERCISES,

@@ -7,7 +7,7 @@ nested lists, on any device and of any dtype that holds its values.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -168,36 +168,6 @@ class Numbers:
         """No picture."""
 
 
-class Listed:
-    """Ids, or True and False, one after the other; of any length, since that may be what is asked."""
-
-    def read(self, answer: Any, expected: Sequence[int]) -> list[int]:
-        """Return a list of numbers, or of True and False where those are expected."""
-        found = as_tensor(answer)
-        while found.ndim > 1 and found.size(0) == 1:
-            found = found[0]
-        if found.ndim != 1:
-            raise MisreadError(f"one value after the other is wanted; yours has shape {tuple(found.shape)}.")
-        values: list[float] = found.double().tolist()
-        either = isinstance(expected[0], bool)
-        odd = [value for value in values if not (value in {0, 1} if either else value.is_integer())]
-        if odd:
-            wanted = "True and False" if either else "whole numbers"
-            raise MisreadError(f"{wanted} are wanted; yours holds {odd[0]:g}.")
-        return [bool(value) if either else int(value) for value in values]
-
-    def same(self, found: list[int], expected: Sequence[int]) -> bool:
-        """Whether both hold the same, in the same order."""
-        return found == [*expected]
-
-    def difference(self, found: list[int], expected: Sequence[int]) -> str:
-        """Show both, whole."""
-        return f"yours is {found}, and should be {[*expected]}"
-
-    def picture(self, found: list[int], expected: Sequence[int]) -> None:
-        """No picture."""
-
-
 class Guesses(Numbers):
     """Numbers that a learner predicts: which one differs is said, but not what it should be.
 
@@ -287,42 +257,9 @@ class Words:
         """No picture."""
 
 
-class Ids:
-    """A row of ids, of any length.
+class Findings(Words):
+    """Words that a function finds for its inputs: the expected one is said, to be compared with."""
 
-    Args:
-        names: what the special ones are called.
-    """
-
-    def __init__(self, names: Mapping[int, str] | None = None) -> None:
-        self.names = names or {}
-
-    def read(self, answer: Any, expected: Any) -> list[int]:
-        """Return the ids as a list."""
-        held = "" if isinstance(answer, list | tuple) else f"; yours is {kind_of(answer)}"
-        wanted = f"a row of ids is wanted, a list with nothing but whole numbers in it{held}."
-        try:
-            row = as_tensor(answer)
-        except MisreadError as error:
-            raise MisreadError(wanted) from error
-        row = row[0] if row.ndim == 2 and row.size(0) == 1 else row
-        whole = not row.is_complex() and not (row.is_floating_point() and bool((row != row.trunc()).any()))
-        if row.ndim != 1 or not whole:
-            raise MisreadError(wanted)
-        return [int(id_) for id_ in row.tolist()]
-
-    def same(self, found: list[int], expected: list[int]) -> bool:
-        """Whether both have the same ids in the same order."""
-        return found == list(expected)
-
-    def difference(self, found: list[int], expected: list[int]) -> str:
-        """Name the first place that differs, or the lengths where one row goes on longer."""
-        both = min(len(found), len(expected))
-        place = next((t for t in range(both) if found[t] != expected[t]), None)
-        if place is None:
-            return f"yours has {len(found)} ids, and should have {len(expected)}; the first {both} are right"
-        held, wanted = (self.names.get(row[place], str(row[place])) for row in (found, expected))
-        return f"place {place} of yours holds {held}, and should hold {wanted}"
-
-    def picture(self, found: list[int], expected: list[int]) -> None:
-        """No picture."""
+    def difference(self, found: tuple[str, ...], expected: tuple[str, ...]) -> str:
+        """Say both."""
+        return f"yours says {' and '.join(found) or 'nothing'}, and should say {' and '.join(expected)}"

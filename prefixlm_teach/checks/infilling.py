@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from prefixlm_teach.checks.forms import Ids
 from prefixlm_teach.checks.functions import FunctionExercise, Mistake
+from prefixlm_teach.checks.row_forms import Ids
 
 PAD, END, PRE, MID, SUF = 0, 1, 4, 5, 6  # as on the page
 SENTINELS = [60, 59, 58, 57]

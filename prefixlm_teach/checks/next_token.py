@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prefixlm_teach.checks.forms import Listed, Numbers
+from prefixlm_teach.checks.forms import Numbers
 from prefixlm_teach.checks.functions import FunctionExercise, Mistake
+from prefixlm_teach.checks.row_forms import Listed
 
 ROW_LATE = (
     "each token is held against the row that has read it, and not the one before: row 0 guesses draft[0]"

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 PLACES = {"torch": torch, "torch.Tensor": Tensor, "torch.nn.functional": functional, "torch.nn": nn}
-INSTALLED = (Path(torch.__file__).parent.parent, Path(sysconfig.get_path("stdlib")))
+TORCH = Path(torch.__file__).parent
+INSTALLED = (TORCH.parent, Path(sysconfig.get_path("stdlib")))
 _AT_FIRST = {(place, name): value for place, owner in PLACES.items() for name, value in vars(owner).items()}
 
 
@@ -21,9 +22,16 @@ def overwritten() -> str | None:
     for place, owner in PLACES.items():
         for name, value in vars(owner).items():
             before = _AT_FIRST.get((place, name), value)
-            if (before is not value and callable(before)) or _is_a_readers(name, value):
+            replaced = before is not value and callable(before) and not _wrapped_by_torch(value, before)
+            if replaced or _is_a_readers(name, value):
                 return f"{place}.{name}"
     return None
+
+
+def _wrapped_by_torch(value: Any, before: Any) -> bool:
+    """Whether PyTorch itself has wrapped a function, as the first optimizer does with `manual_seed`."""
+    file = getattr(getattr(value, "__code__", None), "co_filename", "")
+    return getattr(value, "__wrapped__", None) is before and Path(file).is_relative_to(TORCH)
 
 
 def _is_a_readers(name: str, value: Any) -> bool:

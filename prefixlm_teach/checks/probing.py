@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prefixlm_teach.checks.forms import Listed
 from prefixlm_teach.checks.functions import FunctionExercise, Mistake
+from prefixlm_teach.checks.row_forms import Listed
 
 V, D, LONGEST = 16, 6, 10
 FAINT = 1e-9  # how little a row makes of what it sees, in a model that a tolerance takes for blind

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prefixlm_teach.checks.forms import Ids, Number, Numbers, Words
+from prefixlm_teach.checks.forms import Number, Numbers, Words
 from prefixlm_teach.checks.functions import FunctionExercise, Mistake
+from prefixlm_teach.checks.row_forms import Ids
 from prefixlm_teach.checks.values import StateExercise, ValueExercise
 from prefixlm_teach.spans import span_counts
 

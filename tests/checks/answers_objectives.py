@@ -189,7 +189,8 @@ def fill_holes(prefix, answer, sentinels):
                 text="text + [token for span in spans.values() for token in span]",
             )
         ],
-        "a row of ids is wanted": [holes(text="[0.5]"), holes(text="'text'"), holes(text="[text, text]")],
+        "whole numbers are wanted": [holes(text="[0.5]")],
+        "one value after the other": [holes(text="'text'"), holes(text="[text, text]")],
         "changes its input": [holes(then="prefix.pop(0)")],
         "right for": [holes(each="text += spans.get(token, [token])[::-1]")],
     },

@@ -170,7 +170,7 @@ def with_holes(row, spans, symbols):
     return row
 """
         ],
-        "a row of ids is wanted": [CUT.format(BY_NAME).replace("return [", "return [symbols, ")],
+        "one value after the other": [CUT.format(BY_NAME).replace("return [", "return [symbols, ")],
     },
     "by_rate_alone": {
         "s has no holes": [EXTREME.format("0.3, 8\nextreme.objective = 'S of the table'")],
