@@ -3,7 +3,7 @@ python = .venv/bin/python
 benchmarks = mask imports slider generation attention linear rows
 experiments = g2p key_last modes adaptation
 
-.PHONY: lab test test-all chapters book epub pdf bench experiments
+.PHONY: lab test test-all chapters classroom book epub pdf bench experiments
 
 lab: .venv/read.stamp
 	@$(python) tools/lab.py $(LAB_OPTIONS)
@@ -16,6 +16,9 @@ test-all: .venv/test.stamp
 
 chapters: .venv/test.stamp
 	@$(python) tools/run_chapters.py
+
+classroom: .venv/classroom.stamp
+	@$(python) tools/build_classroom.py
 
 book: .venv/book.stamp
 	@$(python) tools/build_book.py

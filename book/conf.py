@@ -27,10 +27,12 @@ extensions = [
     "pictures",
     "tooltips",
 ]
-# A chapter's page is made from its notebook; the text beside it holds no outputs.
+# A chapter's page is made from its notebook; the text beside it holds no outputs. Solutions are pages only
+# when they are asked for, with SOLUTIONS=1.
 exclude_patterns = [
     "**.ipynb_checkpoints",
     *(f"{notebook.stem}.md" for notebook in PROJECT.glob("chapters/*.ipynb")),
+    "solutions/*.md" if os.environ.get("SOLUTIONS") == "1" else "solutions",
 ]
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]

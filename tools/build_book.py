@@ -5,7 +5,8 @@
 Sphinx reads the executed notebooks and runs none of them. Whatever it warns of fails the build: a link to
 nowhere, a term or a source that does not exist, a picture without alternative text. The book is made afresh
 each time, so that nothing old can stay in it. With PREFIXLM_BOOK_URL set to where the book will stand, it
-gets a sitemap and social cards.
+gets a sitemap and social cards. With SOLUTIONS=1 the exercises' solutions are pages of it; without, all that
+was made is searched for solutions, and a find fails the build.
 """
 
 import gzip
@@ -17,7 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import exercises
 import toc
+from find_solutions import search
+from solution_traces import traces
 
 OUT = toc.PROJECT / "build" / "book"
 EPOCH = "946684800"  # a book is made alike on any day: whatever wants a date gets 2000-01-01
@@ -35,7 +39,7 @@ UNUSED = (
 
 
 def build(out: Path = OUT) -> int:
-    """Make the book in `out`; return Sphinx's exit status, 0 if nothing was wrong."""
+    """Make the book in `out`; return the exit status, 0 if nothing was wrong."""
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "book"
@@ -50,7 +54,11 @@ def build(out: Path = OUT) -> int:
 
 
 def run_sphinx(builder: str, made: Path) -> int:
-    """Make the book's pages in the folder `made` with one of Sphinx's builders; return its exit status."""
+    """Make the book's pages in the folder `made` with one of Sphinx's builders.
+
+    Returns:
+        Sphinx's exit status; 1 if solutions stand where they should not.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         order = Path(scratch) / "toc.yml"
         order.write_text(order_within_chapters(), encoding="utf-8")
@@ -64,13 +72,24 @@ def run_sphinx(builder: str, made: Path) -> int:
             env=os.environ | {"PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": EPOCH},
             check=False,
         )
+    if finished.returncode == 0 and not with_solutions() and (found := search(made, traces())):
+        print("\n".join(["The book would give solutions away:", *found]), file=sys.stderr)
+        return 1
     return finished.returncode
 
 
 def order_within_chapters() -> str:
     """Return `_toc.yml` with its pages named as seen from `chapters/`, where Sphinx reads them."""
     text = (toc.PROJECT / "_toc.yml").read_text(encoding="utf-8")
+    if with_solutions():
+        pages = (f"      - file: chapters/solutions/{page.stem}\n" for page in exercises.solution_pages())
+        text += f"  - caption: Solutions\n    chapters:\n{''.join(pages)}"
     return re.sub(r"\b(root|file): chapters/", r"\1: ", text)
+
+
+def with_solutions() -> bool:
+    """Whether the book is to hold the solutions of the exercises: if it was asked for with SOLUTIONS=1."""
+    return os.environ.get("SOLUTIONS") == "1"
 
 
 def page_weights(out: Path) -> dict[str, tuple[int, int, int]]:
@@ -101,6 +120,8 @@ def main() -> int:
     print(f"{'page':20} {'page':>9} {'with all':>9} {'gzipped':>9}   kB")
     for name, sizes in page_weights(OUT).items():
         print(f"{name:20}", *(f"{size / 1000:9.0f}" for size in sizes))
+    if with_solutions():
+        print("It holds the solutions of the exercises.")
     print(f"The book is made: open {(OUT / 'index.html').relative_to(toc.PROJECT)}.")
     return 0
 

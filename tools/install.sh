@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install the handbook into .venv: `sh tools/install.sh read` (or `test`). The Makefile calls this.
+# Install the handbook into .venv: `sh tools/install.sh read` (or `test`, `book`, `classroom`). The Makefile calls this.
 # PYTHON names the Python to use; TORCH_INDEX the address of a package index to take PyTorch from.
 set -eu
 extra=$1
@@ -45,6 +45,6 @@ sys.exit(importlib.metadata.version('torch').split('+')[0] != '${torch#torch==}'
     fi
 fi
 
-echo "Installing what is needed to $extra the handbook (a few minutes the first time)."
+echo "Installing the handbook with its extra \"$extra\" (a few minutes the first time)."
 .venv/bin/python -m pip install --constraint requirements.lock --editable ".[$extra]" ||
     fail "The install failed; pip says why above. Running make again goes on from here."

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from docutils import nodes
-from pages import chapters
+from pages import chapters, is_chapter
 from pictures import bundles, form
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -29,7 +29,7 @@ def number_page(app: Sphinx, document: nodes.document) -> None:
     match = re.match(r"(\d+[a-z]?)\. ", title.astext()) if title else None
     found: dict[str, dict[str, list[str]]] = {kind: {} for kind in KINDS}  # kind -> heading -> numbers
     app.env.metadata[page] |= {"chapter": None, "numbered": found, "terms": []}
-    if match is None or app.env.doc2path(page).suffix != ".ipynb":
+    if match is None or not is_chapter(app.env, page):
         return
     chapter = match[1]
     app.env.metadata[page] |= {"chapter": chapter, "terms": terms(document)}

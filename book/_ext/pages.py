@@ -22,10 +22,14 @@ OF_SCRIPTS = re.compile("mystnb|copybutton")  # stylesheets
 CARD = "images/explorer.png"  # of the chapters
 
 
+def is_chapter(env: BuildEnvironment, page: str) -> bool:
+    """Whether a page is made from a notebook, and is no solution: these have a folder of their own."""
+    return env.doc2path(page).suffix == ".ipynb" and "/" not in page
+
+
 def chapters(env: BuildEnvironment) -> list[str]:
-    """Return the pages that are made from notebooks, in order."""
-    order = env.toctree_includes[env.config.root_doc]
-    return [page for page in order if env.doc2path(page).suffix == ".ipynb"]
+    """Return the chapters, in order."""
+    return [page for page in env.toctree_includes[env.config.root_doc] if is_chapter(env, page)]
 
 
 def describe(doctree: nodes.document) -> str:

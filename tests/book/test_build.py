@@ -103,6 +103,44 @@ def test_changed_javascript_is_in_the_next_book_and_no_notebook_ran(made: Path, 
     assert f'<base href="{base}">' in (changed / "build/book/404.html").read_text(encoding="utf-8")
 
 
+def test_the_book_has_the_exercises_and_their_solutions_only_when_they_are_asked_for(
+    made: Path, tmp_path: Path
+) -> None:
+    page = (made / "build/book/01_mask.html").read_text(encoding="utf-8")
+    assert 'id="exercise-1-1-what-the-target-sees"' in page
+    assert not list((made / "build/book").rglob("solutions*"))
+
+    asked = copy_of_the_handbook(tmp_path / "asked")
+    ran = make_book(asked, SOLUTIONS="1")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "It holds the solutions of the exercises." in ran.stdout
+    solved = (asked / "build/book/solutions/01_mask.html").read_text(encoding="utf-8")
+    assert "✓ Exercise 1.1: right." in solved
+    assert 'href="../01_mask.html#the-rule"' in solved
+    index = (asked / "build/book/index.html").read_text(encoding="utf-8")
+    assert 'href="solutions/01_mask.html"' in index
+    chapters = re.search(r'data-chapters="([^"]*)"', index)
+    assert chapters
+    assert chapters[1].split() == [page.stem for page in toc.chapters()], (
+        "solutions are no chapters to be read"
+    )
+
+
+def test_a_solution_in_an_exercise_of_a_chapter_fails_the_book(tmp_path: Path) -> None:
+    folder = copy_of_the_handbook(tmp_path / "told")
+    path = folder / "chapters/01_mask.ipynb"
+    text = path.read_text(encoding="utf-8")
+    assert '"pairs = None"' in text
+    path.write_text(
+        text.replace('"pairs = None"', '"pairs = 6 + 7 + 8 + 9 + 10 + 11 + 12"'), encoding="utf-8"
+    )
+    ran = make_book(folder)
+    assert ran.returncode != 0
+    assert "The book would give solutions away:\n01_mask.html: " in ran.stderr
+    assert "solutions/01_mask.md, mask-1-answer" in ran.stderr
+    assert not (folder / "build/book").exists()
+
+
 def test_a_book_without_an_address_has_no_sitemap_and_no_card(made: Path) -> None:
     assert not (made / "build/book/sitemap.xml").exists()
     assert "og:" not in (made / "build/book/01_mask.html").read_text(encoding="utf-8")

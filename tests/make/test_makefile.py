@@ -103,5 +103,5 @@ def test_it_installs_again_only_when_what_is_needed_changed(handbook: Path, chan
 
 
 def test_every_target_is_real(handbook: Path) -> None:
-    for target in ("lab", "test", "test-all", "chapters", "book", "bench", "experiments"):
+    for target in ("lab", "test", "test-all", "chapters", "classroom", "book", "bench", "experiments"):
         assert make(handbook, "-n", target).returncode == 0

@@ -1,0 +1,100 @@
+"""Execute a submission to its end, whatever is in it. `nbgrader_config.py` puts this in the place of Execute.
+
+nbgrader interrupts a cell that takes too long, and goes on. But if the kernel dies, or a cell can't be
+interrupted, it gives up, and the submission gets no marks. Here such a cell is an error like any other: a new
+kernel runs the cells before it again that went well, and goes on after it.
+"""
+
+from copy import deepcopy
+from typing import Any
+
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import Execute
+from traitlets import Integer
+
+LOST = (DeadKernelError, CellTimeoutError)
+
+
+class ExecuteAll(Execute):
+    """Executes every cell of a notebook; a lost kernel costs the cell that lost it."""
+
+    most_restarts = Integer(6, help="How often a submission may lose its kernel.").tag(config=True)
+    most_output = Integer(100_000, help="Characters of a cell's output that are kept.").tag(config=True)
+
+    def preprocess(
+        self, nb: NotebookNode, resources: Any = None, km: Any = None
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Execute a notebook."""
+        self._restarts = 0
+        return super().preprocess(nb, resources, km)
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: Any, index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Execute a cell; if that costs the kernel, note an error and start again after it."""
+        if cell.cell_type != "code" or not cell.source.strip():
+            return cell, resources
+        if self._restarts > self.most_restarts:
+            self._fail(cell, "not run: this notebook has ended or blocked too many kernels")
+            return cell, resources
+        try:
+            self._room = self.most_output
+            return super().preprocess_cell(cell, resources, index)
+        except LOST as error:
+            self._fail(cell, f"this cell ended or blocked the kernel ({type(error).__name__})")
+            self._start_again(index)
+            return cell, resources
+
+    def on_cell_executed(self, **kwargs: Any) -> None:
+        """Take a cell that asks the kernel to end, as `exit()` does, for one that has ended it.
+
+        What a check returns is shown instead: nbgrader would look for a number of points in it.
+        """
+        super().on_cell_executed(**kwargs)
+        for output in kwargs["cell"].outputs:
+            if output.output_type == "execute_result" and "text/html" in output.data:
+                output.output_type = "display_data"
+                del output["execution_count"]
+        payloads = kwargs["execute_reply"]["content"].get("payload", ())
+        if any(payload["source"] == "ask_exit" for payload in payloads):
+            raise DeadKernelError("the cell asks the kernel to end")
+
+    def output(self, outs: list[NotebookNode], msg: dict[str, Any], *rest: Any) -> NotebookNode | None:
+        """Keep an output if there is room for it."""
+        if msg["msg_type"] == "error":  # which is what is graded
+            return super().output(outs, msg, *rest)
+        self._room -= len(repr(msg["content"]))
+        return super().output(outs, msg, *rest) if self._room > 0 else None
+
+    def _start_again(self, index: int) -> None:
+        """Bring a new kernel to where the old one was before the cell of this index."""
+        while self._restarts <= self.most_restarts:
+            self._restarts += 1
+            self.shutdown_kernel = "immediate"
+            self._cleanup_kernel()
+            self.km = self.create_kernel_manager()
+            self.start_new_kernel()
+            self.start_new_kernel_client()
+            if self._run_again(index):
+                return
+
+    def _run_again(self, index: int) -> bool:
+        """Run the cells before this index that went well, once more; whether the kernel lived through it."""
+        for place, cell in enumerate(self.nb.cells[:index]):
+            if cell.cell_type != "code" or any(output.output_type == "error" for output in cell.outputs):
+                continue
+            try:
+                self._room = 0
+                self.execute_cell(deepcopy(cell), place)
+            except LOST as error:
+                self._fail(cell, f"this cell ended or blocked the kernel ({type(error).__name__})")
+                return False
+            finally:
+                self.nb.cells[place] = cell  # with the outputs of its first run
+        return True
+
+    def _fail(self, cell: NotebookNode, why: str) -> None:
+        self.log.warning("A cell failed: %s", why)
+        cell.outputs = [new_output("error", ename="Lost", evalue=why, traceback=[f"Lost: {why}"])]
