@@ -15,6 +15,7 @@ from prefixlm_teach.checks import (
     mask,
     model,
     objectives,
+    speed,
     training,
     ul2,
 )
@@ -32,6 +33,7 @@ CHAPTERS = {
     "8. One sentence, seven objectives": objectives.EXERCISES,
     "9. UL2 and its relatives": ul2.EXERCISES,
     "10. Architectures": architectures.EXERCISES,
+    "11. Speed": speed.EXERCISES,
 }
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
