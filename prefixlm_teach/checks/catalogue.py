@@ -6,7 +6,19 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import attention, bugs, generation, loss, mask, model, objectives, training, ul2
+from prefixlm_teach.checks import (
+    architectures,
+    attention,
+    bugs,
+    generation,
+    loss,
+    mask,
+    model,
+    objectives,
+    speed,
+    training,
+    ul2,
+)
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
@@ -20,6 +32,8 @@ CHAPTERS = {
     "7. Bugs from the wild": bugs.EXERCISES,
     "8. One sentence, seven objectives": objectives.EXERCISES,
     "9. UL2 and its relatives": ul2.EXERCISES,
+    "10. Architectures": architectures.EXERCISES,
+    "11. Speed": speed.EXERCISES,
 }
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
