@@ -6,7 +6,18 @@ import difflib
 import html
 from typing import Any
 
-from prefixlm_teach.checks import attention, bugs, generation, loss, mask, model, objectives, training, ul2
+from prefixlm_teach.checks import (
+    attention,
+    bugs,
+    generation,
+    loss,
+    mask,
+    model,
+    objectives,
+    training,
+    ul2,
+    when_it_helps,
+)
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
 
@@ -16,6 +27,7 @@ CHAPTERS = {
     "3. The model": model.EXERCISES,
     "4. The loss": loss.EXERCISES,
     "5. Training": training.EXERCISES,
+    "5b. When should an open prefix help?": when_it_helps.EXERCISES,
     "6. Generation": generation.EXERCISES,
     "7. Bugs from the wild": bugs.EXERCISES,
     "8. One sentence, seven objectives": objectives.EXERCISES,
