@@ -9,6 +9,7 @@ from typing import Any
 from prefixlm_teach.checks import (
     attention,
     bugs,
+    evidence,
     generation,
     loss,
     mask,
@@ -32,6 +33,7 @@ CHAPTERS = {
     "7. Bugs from the wild": bugs.EXERCISES,
     "8. One sentence, seven objectives": objectives.EXERCISES,
     "9. UL2 and its relatives": ul2.EXERCISES,
+    "12. Evidence": evidence.EXERCISES,
 }
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
