@@ -10,6 +10,7 @@ from prefixlm_teach.checks import (
     architectures,
     attention,
     bugs,
+    evidence,
     generation,
     loss,
     mask,
@@ -18,6 +19,7 @@ from prefixlm_teach.checks import (
     speed,
     training,
     ul2,
+    when_it_helps,
 )
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.ledger import RIGHT, TRIED, state_of
@@ -28,12 +30,14 @@ CHAPTERS = {
     "3. The model": model.EXERCISES,
     "4. The loss": loss.EXERCISES,
     "5. Training": training.EXERCISES,
+    "5b. When should an open prefix help?": when_it_helps.EXERCISES,
     "6. Generation": generation.EXERCISES,
     "7. Bugs from the wild": bugs.EXERCISES,
     "8. One sentence, seven objectives": objectives.EXERCISES,
     "9. UL2 and its relatives": ul2.EXERCISES,
     "10. Architectures": architectures.EXERCISES,
     "11. Speed": speed.EXERCISES,
+    "12. Evidence": evidence.EXERCISES,
 }
 BY_NUMBER = {each.number: each for chapter in CHAPTERS.values() for each in chapter}
 BY_NAME = {each.name: each for each in BY_NUMBER.values()}
