@@ -131,7 +131,7 @@ def test_a_solution_is_found_in_every_wrapping(secret: Traces, form: str, leak: 
     [
         ("pairs = 6 + 7 + 8 + 9 + 10 + 11 + 12", "mask-1-answer"),
         ("print(6 + 7 + 8 + 9\n      + 10 + 11 + 12)", "mask-1-answer"),
-        ("####..\n####..\n#####.\n", "mask-2-answer"),
+        ("##....\n##....\n####..\n####..\n#####.\n######\n", "mask-2-answer"),
         ("for x in y:\n    z = x & ~y\n    n = torch.cat([torch.tensor([False]), x[:-1]])", "mask-4-answer"),
         ("#  which picture it is, counted from 1", "mask-4-answer"),
         ("split.prefix_len=7", "mask-5-answer"),
