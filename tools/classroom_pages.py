@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebooks import read_notebook, read_text
 
-LINK = re.compile(r"\[([^\]]+)\]\(\.\./([\w.-]+)\.ipynb(?:#([^)\s]+))?\)")
+LINK = re.compile(r"\[([^\]]+)\]\(\.\./([\w.-]+)\.(ipynb|md)(?:#([^)\s]+))?\)")
 HEAD = re.compile(r"^### Exercise (\S+): (.+)\n+\*(\w+)\. (\w+), ([^.]+?)\.", re.MULTILINE)
 HANDING_IN = """Before you hand this notebook in, restart the kernel and run all cells: that is what happens
 when it is graded. What you only moved with the mouse is back at its start by then: set an explorer by code,
@@ -76,12 +76,13 @@ def _dressed(notebook: NotebookNode, page: Path, wheel: str = "") -> NotebookNod
 
 
 def _linked(link: re.Match[str], chapters: Path) -> str:
-    """A link to a chapter, as one to the published book; only its words, where there is none."""
-    words, chapter, anchor = link.groups()
+    """A link to a page, as one to the published book; only its words, where there is none."""
+    words, page, kind, anchor = link.groups()
     if not (book := os.environ.get("PREFIXLM_BOOK_URL")):
-        return f"“{words}” in chapter {chapter.partition('_')[0].lstrip('0')}"
-    place = f"#{_anchor_in_book(chapters / f'{chapter}.md', anchor)}" if anchor else ""
-    return f"[{words}]({book.rstrip('/')}/{chapter}.html{place})"
+        return words if kind == "md" else f"“{words}” in chapter {page.partition('_')[0].lstrip('0')}"
+    if anchor and kind == "ipynb":
+        anchor = _anchor_in_book(chapters / f"{page}.md", anchor)
+    return f"[{words}]({book.rstrip('/')}/{page}.html{f'#{anchor}' if anchor else ''})"
 
 
 def _anchor_in_book(chapter: Path, anchor: str) -> str:
