@@ -13,6 +13,8 @@ class Listed:
 
     def read(self, answer: Any, expected: Sequence[int]) -> list[int]:
         """Return a list of numbers, or of True and False where those are expected."""
+        if answer is None:
+            raise MisreadError(f"a list or a tensor is wanted; yours is {kind_of(answer)}.")
         wanted = "one value after the other is wanted, in a list or a tensor"
         try:
             found = as_tensor(answer)
