@@ -89,7 +89,11 @@ def hint(number: str) -> Said:
     if not isinstance(number, str):
         raise TypeError(f'an exercise is named in quotation marks, as hint("1.2"), not {number!r}')
     if number not in BY_NUMBER:
-        raise ValueError(f"there is no exercise {number!r}; there are {', '.join(BY_NUMBER)}")
+        near = [other for other in BY_NUMBER if other.partition(".")[0] == number.partition(".")[0]]
+        raise ValueError(
+            f"there are no hints for {number!r} (an exercise that is answered in words has none); "
+            f"there are for {', '.join(near or BY_NUMBER)}"
+        )
     hints = BY_NUMBER[number].hints
     step = _given[number] = min(_given.get(number, 0) + 1, len(hints))
     last = " That was the last hint." if step == len(hints) else ""

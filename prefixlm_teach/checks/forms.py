@@ -39,7 +39,7 @@ class Form(Protocol):
         """Name the first cell or number that differs."""
 
     def picture(self, found: Any, expected: Any) -> Picture | None:
-        """Draw target and answer side by side, where that can be drawn."""
+        """Draw what is wanted and the answer side by side, where that can be drawn."""
 
 
 def kind_of(value: Any) -> str:
@@ -63,7 +63,8 @@ def as_tensor(answer: Any) -> Tensor:
         try:
             return torch.tensor(np.array(answer))
         except (TypeError, ValueError) as error:
-            raise MisreadError(f"a tensor is wanted, and this can't be read as one: {error}.") from error
+            why = str(error).rstrip(".")
+            raise MisreadError(f"a tensor is wanted, and this can't be read as one: {why}.") from error
     raise MisreadError(f"a tensor is wanted; yours is {kind_of(answer)}.")
 
 
@@ -85,7 +86,9 @@ def _drawn(text: str) -> Tensor:
     if odd := set("".join(rows)) - set(SEES + BLIND):
         raise MisreadError(f"a mask is drawn with 1 and 0, or with # and a dot; yours holds {min(odd)!r}.")
     if len({len(row) for row in rows}) != 1:
-        raise MisreadError("the rows of your mask have different lengths.")
+        raise MisreadError(
+            "the rows of your mask have different lengths: a dot stands where a query doesn't see."
+        )
     return torch.tensor([[character in SEES for character in row] for row in rows])
 
 
@@ -94,6 +97,8 @@ class Mask:
 
     def read(self, answer: Any, expected: Tensor) -> Tensor:
         """Return booleans of the expected shape."""
+        if isinstance(answer, list | tuple) and answer and all(isinstance(row, str) for row in answer):
+            answer = "\n".join(answer)
         mask = _shape(_drawn(answer) if isinstance(answer, str) else as_tensor(answer), expected)
         if mask.dtype == torch.bool:
             return mask
@@ -120,16 +125,18 @@ class Mask:
         should = "shouldn't" if sees == "sees" else "should"
         return f"{where}row {row} {sees} column {column}, and {should}"
 
-    def picture(self, found: Tensor, expected: Tensor) -> Picture | None:
-        """Draw the two masks, of the first example that differs."""
+    def picture(self, found: Tensor, expected: Tensor | None) -> Picture | None:
+        """Draw the masks of the first example that differs; the answer alone, if nothing is expected."""
         from prefixlm_teach.plots import plot_masks  # noqa: PLC0415 - matplotlib only where it is drawn
 
-        side = expected.size(-1)
-        if side > MOST_DRAWN or expected.size(-2) != side:
+        side = found.size(-1)
+        if side > MOST_DRAWN or found.size(-2) != side:
             return None
+        if expected is None:
+            return plot_masks({"yours": found.reshape(side, side)})
         pairs = zip(expected.reshape(-1, side, side), found.reshape(-1, side, side), strict=True)
-        target, yours = next(pair for pair in pairs if not torch.equal(*pair))
-        return plot_masks({"target": target, "yours": yours})
+        wanted, yours = next(pair for pair in pairs if not torch.equal(*pair))
+        return plot_masks({"wanted": wanted, "yours": yours})
 
 
 class Numbers:

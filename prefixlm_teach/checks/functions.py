@@ -192,7 +192,7 @@ def describe(case: Inputs) -> str:
     parts = []
     for name, value in case.items():
         if isinstance(value, Tensor):
-            short = value.ndim < 2 and value.numel() <= 8 and not value.is_floating_point()
+            short = value.ndim < 2 and value.numel() <= 12 and not value.is_floating_point()
             parts.append(f"{name} = {value.tolist()}" if short else f"{name} of shape {tuple(value.shape)}")
         elif isinstance(value, list) and value and all(isinstance(each, Tensor) for each in value):
             parts.append(f"{len(value)} {name} of shape {tuple(value[0].shape)}")

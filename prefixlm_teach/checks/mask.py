@@ -126,6 +126,12 @@ def up_to_the_last(is_image: Tensor) -> Tensor:
     return closed(len(is_image)) | (torch.arange(len(is_image)) < end)
 
 
+def without_others(is_image: Tensor) -> Tensor:
+    """A picture sees itself and the text before it, and no other picture."""
+    causal, both, same = pictures(is_image)
+    return (causal & ~both) | same
+
+
 def without_the_past(is_image: Tensor) -> Tensor:
     """A picture sees itself and not the text before it."""
     causal, _, same = pictures(is_image)
@@ -171,6 +177,11 @@ EXERCISES = (
             ),
             "A row sees itself too: each of yours is one short": lambda: sum(range(P, T)),
             "This is what the prefix rows see": lambda: P * P,
+            "This is the whole causal mask, with all its rows": lambda: T * (T + 1) // 2,
+            "This is what the prefix opens: its own rows see that, and not the target's": lambda: (
+                P * (P - 1) // 2
+            ),
+            "The target's tokens don't all see each other, and they do see the prefix": lambda: (T - P) ** 2,
         },
         hints=(
             "Which rows belong to the target? Rows are counted from 0, and p = 5 tokens are prefix.",
@@ -222,6 +233,7 @@ EXERCISES = (
             Mistake("the text after a picture is taken for a part of it", counted_from_starts),
             Mistake("all up to the last picture is one prefix, with text and pictures in it", up_to_the_last),
             Mistake("a picture sees itself only, and not what comes before it", without_the_past),
+            Mistake("a picture sees those before it too: what comes before stays visible", without_others),
             Mistake("everything is open, the future of the text too", lambda i: torch.ones(len(i), len(i))),
         ],
         hints=(

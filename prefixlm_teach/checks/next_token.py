@@ -172,7 +172,7 @@ DRAFT = FunctionExercise(
         Mistake(ROW_LATE, row_late),
         Mistake(ROW_LATE, row_late_then_not),
         Mistake(
-            "the model's own token is missing: the first row that disagrees, or the last one, says it",
+            "the model's own token is missing: the first row that disagrees, or the last one, gives it",
             lambda draft, logits: settled(draft, logits)[:-1],
         ),
         Mistake(
@@ -180,7 +180,7 @@ DRAFT = FunctionExercise(
             refused_stays,
         ),
         Mistake(
-            "no row is doubted: those after the first wrong token have read it, and count no more",
+            "no row is doubted: those after the first wrong token have read it, so their guesses don't count",
             lambda draft, logits: logits.argmax(-1),
         ),
         Mistake("tokens after the first wrong one are kept: their rows have read it", past_the_refused),
@@ -210,7 +210,7 @@ CUT = FunctionExercise(
     form=Numbers(),
     mistakes=[
         Mistake("nothing is cut", lambda logits, temperature, m: (logits / temperature).softmax(-1)),
-        Mistake("m is held against the share alone: it counts in relation to the likeliest one's", absolute),
+        Mistake("a share is compared with m alone: compare it with m times the likeliest one's", absolute),
         Mistake("what stays doesn't add up to 1: divide it by its sum", not_whole),
         Mistake(
             "the temperature multiplies the logits: it divides them",
@@ -239,7 +239,7 @@ CUT = FunctionExercise(
     ],
     hints=(
         "First the shares: the softmax of logits / temperature, over the vocabulary.",
-        "amax(-1, keepdim=True) is the likeliest one's share, for each example. What is held against it?",
+        "amax(-1, keepdim=True) is the likeliest one's share, for each example. What is compared with it?",
         "Put 0 where a share is below m times that, then divide each row by its sum.",
     ),
 )

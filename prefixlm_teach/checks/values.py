@@ -47,7 +47,7 @@ class ValueExercise(Exercise):
         known = (says for says, makes in self.mistakes.items() if self.form.same(found, makes()))
         difference = self.form.difference(found, expected)
         sentence = f"{next(known, '')}. {difference[0].upper()}{difference[1:]}.".removeprefix(". ")
-        return self.wrong(sentence, picture=self.form.picture(found, expected))
+        return self.wrong(sentence, picture=self.form.picture(found, None))
 
 
 class StateExercise(Exercise):

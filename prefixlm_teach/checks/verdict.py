@@ -22,7 +22,7 @@ class Verdict:
         number: the exercise, as "1.2".
         state: "not attempted", "right" or "wrong".
         sentence: what to say to the learner.
-        picture: the target and the learner's answer, side by side, where there is a picture of them.
+        picture: what is wanted and the learner's answer, side by side, where there is a picture of them.
         printed: what the learner's code printed.
     """
 

@@ -176,7 +176,7 @@ def settled_tokens(draft, logits):
     },
     "kept_shares": {
         "nothing is cut": [SHARES.format("return shares"), SHARES.format("return scores.softmax(-1)")],
-        "held against the share alone": [
+        "compared with m alone": [
             SHARES.format(
                 "shares = shares.where(shares >= m, torch.zeros(()))\n"
                 "    return shares / shares.sum(-1, keepdim=True)"

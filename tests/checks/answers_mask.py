@@ -3,6 +3,7 @@
 RIGHT = {
     "target_pairs": ["pairs = 63", "pairs = sum(range(6, 13))", "pairs = torch.tensor(63)", "pairs = 63.0"],
     "two_pieces_by_hand": [
+        'drawn = ["##....", "##....", "####..", "####..", "#####.", "######"]',
         'drawn = "##.... ##.... ####.. ####.. #####. ######".replace(" ", "\\n")',
         """
 drawn = [
@@ -116,6 +117,9 @@ WRONG = {
         "began a row late": ["pairs = 57"],
         "sees itself too": ["pairs = 56"],
         "what the prefix rows see": ["pairs = 25"],
+        "the whole causal mask": ["pairs = 78"],
+        "what the prefix opens": ["pairs = 10"],
+        "don't all see each other": ["pairs = 49"],
         "61 is too small": ["pairs = 61"],
         "144 is too large": ["pairs = 144"],
         "a number is wanted": ["pairs = 'sixty-three'"],
@@ -186,6 +190,7 @@ WRONG = {
             )
         ],
         "sees itself only": [PICTURES.format("return torch.where(is_image[:, None], same, causal)")],
+        "stays visible": [PICTURES.format("return (causal & ~(is_image & is_image[:, None])) | same")],
         "everything is open": [PICTURES.format("return causal | True")],
     },
     "three_quarters": {
