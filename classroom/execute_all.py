@@ -23,7 +23,7 @@ class ExecuteAll(Execute):
     """Executes every cell of a notebook; a lost kernel costs the cell that lost it."""
 
     most_restarts = Integer(6, help="How often a submission may lose its kernel.").tag(config=True)
-    most_output = Integer(100_000, help="Characters of a cell's output that are kept.").tag(config=True)
+    most_output = Integer(1_000_000, help="Characters of a cell's output that are kept.").tag(config=True)
     flood = Integer(10_000_000, help="Characters of output at which a kernel is ended.").tag(config=True)
 
     def preprocess(
