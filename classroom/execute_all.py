@@ -1,10 +1,12 @@
 """Execute a submission to its end, whatever is in it. `nbgrader_config.py` puts this in the place of Execute.
 
 nbgrader interrupts a cell that takes too long, and goes on. But if the kernel dies, or a cell can't be
-interrupted, it gives up, and the submission gets no marks. Here such a cell is an error like any other: a new
-kernel runs the cells before it again that went well, and goes on after it.
+interrupted, it gives up, and the submission gets no marks; and output without end fills the memory. Here such
+a cell is an error like any other: a new kernel runs the cells before it again that went well, and goes on
+after it.
 """
 
+import asyncio
 from copy import deepcopy
 from typing import Any
 
@@ -21,7 +23,8 @@ class ExecuteAll(Execute):
     """Executes every cell of a notebook; a lost kernel costs the cell that lost it."""
 
     most_restarts = Integer(6, help="How often a submission may lose its kernel.").tag(config=True)
-    most_output = Integer(100_000, help="Characters of a cell's output that are kept.").tag(config=True)
+    most_output = Integer(1_000_000, help="Characters of a cell's output that are kept.").tag(config=True)
+    flood = Integer(10_000_000, help="Characters of output at which a kernel is ended.").tag(config=True)
 
     def preprocess(
         self, nb: NotebookNode, resources: Any = None, km: Any = None
@@ -40,10 +43,10 @@ class ExecuteAll(Execute):
             self._fail(cell, "not run: this notebook has ended or blocked too many kernels")
             return cell, resources
         try:
-            self._room = self.most_output
+            self._put_out, self._killing = 0, None
             return super().preprocess_cell(cell, resources, index)
         except LOST as error:
-            self._fail(cell, f"this cell ended or blocked the kernel ({type(error).__name__})")
+            self._lose(cell, error)
             self._start_again(index)
             return cell, resources
 
@@ -61,12 +64,18 @@ class ExecuteAll(Execute):
         if any(payload["source"] == "ask_exit" for payload in payloads):
             raise DeadKernelError("the cell asks the kernel to end")
 
-    def output(self, outs: list[NotebookNode], msg: dict[str, Any], *rest: Any) -> NotebookNode | None:
-        """Keep an output if there is room for it."""
-        if msg["msg_type"] == "error":  # which is what is graded
-            return super().output(outs, msg, *rest)
-        self._room -= len(repr(msg["content"]))
-        return super().output(outs, msg, *rest) if self._room > 0 else None
+    def process_message(
+        self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
+    ) -> NotebookNode | None:
+        """Keep what a cell puts out as long as there is room for it; end a kernel that floods us."""
+        if msg["msg_type"] in ("error", "status"):  # what is graded, and whether the cell has ended
+            return super().process_message(msg, cell, cell_index)
+        self._put_out += len(repr(msg["content"]))
+        if self._put_out > self.flood and not self._killing:
+            self._killing = asyncio.ensure_future(self.km.provisioner.kill())
+        if self._put_out > self.most_output:
+            return None
+        return super().process_message(msg, cell, cell_index)
 
     def _start_again(self, index: int) -> None:
         """Bring a new kernel to where the old one was before the cell of this index."""
@@ -86,14 +95,18 @@ class ExecuteAll(Execute):
             if cell.cell_type != "code" or any(output.output_type == "error" for output in cell.outputs):
                 continue
             try:
-                self._room = 0
+                self._put_out, self._killing = 0, None
                 self.execute_cell(deepcopy(cell), place)
             except LOST as error:
-                self._fail(cell, f"this cell ended or blocked the kernel ({type(error).__name__})")
+                self._lose(cell, error)
                 return False
             finally:
                 self.nb.cells[place] = cell  # with the outputs of its first run
         return True
+
+    def _lose(self, cell: NotebookNode, error: Exception) -> None:
+        did = "put out more and more" if self._killing else "ended or blocked the kernel"
+        self._fail(cell, f"this cell {did} ({type(error).__name__})")
 
     def _fail(self, cell: NotebookNode, why: str) -> None:
         self.log.warning("A cell failed: %s", why)

@@ -200,7 +200,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
             hostile = {"a_hostile_one": hostile_in_loops, "n_hostile_one": hostile_in_cells}
             for student, makes in hostile.items():
                 course.submit(student, page, *makes(page, given))
-        print(course.run("autograde", page.stem, f"--Execute.timeout={SECONDS}"))
+        course.run("autograde", page.stem, f"--Execute.timeout={SECONDS}")
         course.run("generate_feedback", page.stem)
     course.run("export")
     return course
