@@ -5,8 +5,11 @@ from __future__ import annotations
 import dis
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
+
+import torch
 
 from prefixlm_teach.checks.ledger import keep
 from prefixlm_teach.checks.original_torch import overwritten
@@ -14,6 +17,7 @@ from prefixlm_teach.checks.verdict import Verdict
 
 RETURNING = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 NOTHING = {"RESUME", "NOP", "CACHE"}
+MOST_SAID = 700  # characters
 
 
 class Exercise(ABC):
@@ -49,9 +53,10 @@ class Exercise(ABC):
             return self.untouched()
         if name := overwritten():
             return self.wrong(
-                f"{name} is not PyTorch's own any more: it has been written over here. Restart the kernel."
+                f"here {name} is not what it was: it has been written over. Restart the kernel."
             )
-        verdict = self.judge(answer, seed)
+        with as_usual():
+            verdict = self.judge(answer, seed)
         if verdict.state != "not attempted":
             keep(self.number, right=bool(verdict))
         return verdict
@@ -70,7 +75,23 @@ class Exercise(ABC):
 
     def wrong(self, sentence: str, **more: Any) -> Verdict:
         """The verdict on a wrong answer, and why."""
-        return Verdict(self.number, "wrong", sentence[0].upper() + sentence[1:], **more)
+        short = sentence if len(sentence) <= MOST_SAID else f"{sentence[:MOST_SAID]} ..."
+        return Verdict(self.number, "wrong", short[0].upper() + short[1:], **more)
+
+
+@contextmanager
+def as_usual() -> Iterator[None]:
+    """PyTorch as it is in a fresh kernel, whatever the reader has set; theirs comes back afterwards."""
+    dtype = torch.get_default_dtype()
+    usual = (torch.device("cpu"), torch.inference_mode(False), torch.enable_grad())
+    with ExitStack() as stack:
+        for each in (*usual, torch.autocast("cpu", enabled=False)):
+            stack.enter_context(each)
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(dtype)
 
 
 def is_stub(answer: Any) -> bool:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from prefixlm_teach.pictures import Picture
 
 MOST_DRAWN = 12  # tokens
+MOST_READ = 1_000_000  # numbers
 SEES, BLIND = "1xX#■", "0.-_□"
-ROUGH = {torch.bfloat16: 3e-2, torch.float16: 3e-3}
+ROUGH = {torch.bfloat16: 1.5e-2, torch.float16: 2e-3}  # of the largest number that is expected
 
 
 class MisreadError(Exception):
@@ -58,14 +59,36 @@ def kind_of(value: Any) -> str:
 def as_tensor(answer: Any) -> Tensor:
     """Read a tensor, an array or nested lists as a tensor of its own, without a gradient, on the CPU."""
     if isinstance(answer, Tensor):
-        return answer.detach().as_subclass(Tensor).cpu().clone()
-    if isinstance(answer, np.ndarray | list | tuple | int | float | np.generic):
+        return _plain(answer)
+    if isinstance(answer, list | tuple) and any(isinstance(each, Tensor) for each in answer):
+        try:
+            return torch.stack([as_tensor(each) for each in answer])
+        except (RuntimeError, TypeError) as error:
+            raise MisreadError("a tensor is wanted, and your rows don't fit together.") from error
+    if isinstance(answer, np.ndarray):
+        if answer.size > MOST_READ:
+            raise MisreadError(f"far fewer numbers are wanted; yours are {answer.size:,}.")
+        wide = answer.dtype.kind == "f"
+        answer = (answer.astype(np.float64) if wide else answer).tolist()  # whatever its byte order
+    if isinstance(answer, list | tuple | int | float | np.generic):
         try:
             return torch.tensor(np.array(answer))
         except (TypeError, ValueError) as error:
             why = str(error).rstrip(".")
             raise MisreadError(f"a tensor is wanted, and this can't be read as one: {why}.") from error
     raise MisreadError(f"a tensor is wanted; yours is {kind_of(answer)}.")
+
+
+def _plain(answer: Tensor) -> Tensor:
+    """A dense copy on the CPU of any tensor, whatever its class says of itself."""
+    with torch._C.DisableTorchFunctionSubclass():
+        plain = Tensor.detach(answer)
+        if plain.is_meta or plain.is_nested:
+            raise MisreadError("a tensor with values in every cell is wanted; yours is a meta or nested one.")
+        if plain.numel() > MOST_READ:
+            raise MisreadError(f"far fewer numbers are wanted; yours are {plain.numel():,}.")
+        dense = plain if plain.layout is torch.strided else plain.to_dense()
+        return dense.as_subclass(Tensor).cpu().clone()
 
 
 def _shape(found: Tensor, expected: Tensor) -> Tensor:
@@ -158,8 +181,11 @@ class Numbers:
 
     def near(self, found: Tensor, expected: Tensor) -> Tensor:
         """Which numbers agree; NaN agrees with NaN only."""
-        tolerance = ROUGH.get(found.dtype, self.tolerance) if self.tolerance else 0.0
-        return torch.isclose(found.double(), expected.double(), tolerance, tolerance, equal_nan=True)
+        rough = ROUGH.get(found.dtype) if self.tolerance else None
+        finite = expected.double()[expected.double().isfinite()]
+        size = float(finite.abs().max()) if finite.numel() else 0.0
+        near = self.tolerance if rough is None else rough * size
+        return torch.isclose(found.double(), expected.double(), rough or self.tolerance, near, equal_nan=True)
 
     def same(self, found: Tensor, expected: Tensor) -> bool:
         """Whether all numbers agree."""
@@ -188,6 +214,8 @@ class Guesses(Numbers):
     def difference(self, found: Tensor, expected: Tensor) -> str:
         """Name the first number that differs."""
         place = tuple((~self.near(found, expected)).nonzero()[0].tolist())
+        if not bool(found[place].isfinite()):
+            return f"{found[place].item()} at {list(place)} is no number to go by"
         low = bool(found[place] < expected[place])
         return f"{found[place].item():g} at {list(place)} is too {'small' if low else 'large'}"
 
@@ -206,13 +234,11 @@ class Number:
         """Return the number as a float."""
         if isinstance(answer, bool | np.bool_):
             raise MisreadError("a number is wanted; yours is True or False.")
-        if isinstance(answer, Tensor):
-            answer = answer.detach().cpu().double().numpy()
-        if isinstance(answer, np.ndarray) and answer.size == 1:
-            answer = answer.item()
+        if isinstance(answer, Tensor | np.ndarray) and math.prod(answer.shape) == 1:
+            answer = as_tensor(answer).item()
         if not isinstance(answer, int | float | np.integer | np.floating):
             raise MisreadError(f"a number is wanted; yours is {kind_of(answer)}.")
-        if not math.isfinite(answer):
+        if not -1e300 < answer < 1e300:
             raise MisreadError(f"a number is wanted; yours is {answer}.")
         return float(answer)
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from prefixlm_teach.checks.exercise import Exercise
 from prefixlm_teach.checks.forms import Form, MisreadError, kind_of
+from prefixlm_teach.checks.inputs import Inputs, changed, describe
+from prefixlm_teach.checks.original_torch import overwritten, restore
 from prefixlm_teach.checks.running import LIMIT_S, OutOfTime, Ran, run_bounded
 from prefixlm_teach.checks.verdict import Verdict
-
-Inputs = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,9 @@ class FunctionExercise(Exercise):
             return self.wrong(f"a function is wanted; yours is {kind_of(answer)}.")
         given, returned = self.inputs(seed), list[Any]()
         ran = run_bounded(lambda: _call_all(answer, given, returned), limit_s=self.limit_s)
-        if isinstance(ran.error, OutOfTime):
-            return self.wrong(self._endless(ran, given[min(len(returned), len(given) - 1)]))
         untouched = self.inputs(seed)
-        if changed := _changed(given, untouched):
-            sentence = f"your function changes its input: after the call {changed} isn't what it was."
-            return self.wrong(f"{sentence} Work on a copy.", printed=ran.printed)
+        if sentence := self._spoilt(ran, given, untouched, len(returned)):
+            return self.wrong(sentence, printed=ran.printed)
         expected = [self.truth(**case) for case in untouched]
         found = self._read(returned, expected)
         if all(self._agree(*pair) for pair in zip(found, (Outcome(each) for each in expected), strict=True)):
@@ -95,23 +95,36 @@ class FunctionExercise(Exercise):
             return self.untouched()
         return self._explain(mistake.says if mistake else "", found, expected, answer, seed, ran.printed)
 
-    def _endless(self, ran: Ran, case: Inputs) -> str:
-        left = " It can't be stopped and still runs: restart the kernel." if ran.left_behind else ""
-        return (
-            f"your code didn't come to an end within {self.limit_s:g} seconds, for {describe(case)}. "
-            f"Is there a loop whose condition never changes?{left}"
-        )
+    def _spoilt(self, ran: Ran, given: Sequence[Inputs], before: Sequence[Inputs], done: int) -> str:
+        """Say why what came back can't be judged; nothing if it can."""
+        if name := overwritten():
+            restore()
+            return f"your function writes over {name}, which others rely on. It was put back."
+        if isinstance(ran.error, OutOfTime):
+            left = " It can't be stopped and still runs: restart the kernel." if ran.left_behind else ""
+            return (
+                f"your code didn't come to an end within {self.limit_s:g} seconds, for "
+                f"{describe(before[min(done, len(before) - 1)])}. "
+                f"Is there a loop whose condition never changes?{left}"
+            )
+        if name := changed(given, before):
+            return (
+                f"your function changes its input: after the call {name} isn't what it was. Work on a copy."
+            )
+        return ""
 
     def _read(self, returned: Sequence[Any], expected: Sequence[Any]) -> list[Outcome]:
         found = []
         for value, wanted in zip(returned, expected, strict=True):
-            if isinstance(value, Outcome):
+            if type(value) is Outcome:
                 found.append(value)
                 continue
             try:
                 found.append(Outcome(self.form.read(value, wanted)))
             except MisreadError as error:
                 found.append(Outcome(problem=str(error)))
+            except Exception as error:  # noqa: BLE001 - a returned object may do anything when it is looked at
+                found.append(Outcome(problem=f"what it returns can't be read ({type(error).__name__})."))
         return found
 
     def _agree(self, found: Outcome, other: Outcome) -> bool:
@@ -157,62 +170,33 @@ def _call_all(function: Callable[..., Any], cases: Sequence[Inputs], returned: l
     """Call a function on each input and add what it returns, or an `Outcome` that holds what it raised."""
     for case in cases:
         try:
-            returned.append(function(*case.values()))
+            returned.append(_kept(function(*case.values())))
         except OutOfTime:
             raise
         except BaseException as error:  # noqa: BLE001 - a learner's code may raise anything, SystemExit too
             returned.append(Outcome(error=error))
 
 
-def _changed(given: Sequence[Inputs], before: Sequence[Inputs]) -> str:
-    """Name the first input that isn't what it was; nothing if all are."""
-    pairs = zip(given, before, strict=True)
-    names = (name for case, was in pairs for name in was if not _same(case[name], was[name]))
-    return next(names, "")
-
-
-def _same(value: Any, before: Any) -> bool:
-    if isinstance(before, Tensor):
-        return (
-            isinstance(value, Tensor)
-            and value.shape == before.shape
-            and torch.equal(value.nan_to_num(7.0), before.nan_to_num(7.0))
-        )
-    if isinstance(before, nn.Module):
-        return all(map(torch.equal, value.state_dict().values(), before.state_dict().values()))
-    if isinstance(before, dict):
-        return value.keys() == before.keys() and all(_same(value[name], before[name]) for name in before)
-    if isinstance(before, list | tuple):
-        return len(value) == len(before) and all(map(_same, value, before))
-    return callable(before) or bool(value == before)
-
-
-def describe(case: Inputs) -> str:
-    """Say what an input was: short values as they are, long tensors by their shape."""
-    parts = []
-    for name, value in case.items():
-        if isinstance(value, Tensor):
-            short = value.ndim < 2 and value.numel() <= 12 and not value.is_floating_point()
-            parts.append(f"{name} = {value.tolist()}" if short else f"{name} of shape {tuple(value.shape)}")
-        elif isinstance(value, list) and value and all(isinstance(each, Tensor) for each in value):
-            parts.append(f"{len(value)} {name} of shape {tuple(value[0].shape)}")
-        elif isinstance(value, bool | int | float | str) or (
-            isinstance(value, list) and len(repr(value)) <= 60
-        ):
-            parts.append(f"{name} = {value!r}")
-    return ", ".join(parts) or "the input"
+def _kept(value: Any) -> Any:
+    """What was returned, as it is now: a function may go on to write into the same list or tensor."""
+    with suppress(Exception):  # what can't be copied is kept as it is
+        return deepcopy(value.detach() if isinstance(value, Tensor) else value)
+    return value
 
 
 def said(error: BaseException) -> str:
     """An error in a line."""
-    lines = str(error).strip().splitlines()
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # noqa: BLE001 - a learner's own error may not even say what it is
+        lines = []
     return f"{type(error).__name__}{f' ({lines[0][:160]})' if lines else ''}"
 
 
 def line_of(error: BaseException, answer: Any) -> str:
     """Name the last line of the learner's code that an error went through, where it can be found."""
-    code = getattr(answer, "__code__", None)
-    if code is None:
+    code = inspect.getattr_static(answer, "__code__", None) and answer.__code__
+    if not isinstance(code, types.CodeType):
         return ""
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == code.co_filename]
     if not own or own[-1].lineno is None:

@@ -15,7 +15,7 @@ _in_memory: dict[str, str] = {}
 def home() -> Path:
     """The folder in which progress is kept: PREFIXLM_HOME, or .prefixlm in the reader's own folder."""
     named = os.environ.get("PREFIXLM_HOME")
-    return (Path(named) if named else Path.home() / ".prefixlm") / "progress"
+    return (Path(named).expanduser() if named else Path.home() / ".prefixlm") / "progress"
 
 
 def keep(number: str, *, right: bool) -> None:
@@ -38,5 +38,6 @@ def state_of(number: str) -> str:
     """Return "right", "tried" or, for an exercise that nobody has touched here, nothing."""
     known = {_in_memory.get(number, "")}
     with suppress(OSError, RuntimeError, UnicodeDecodeError):  # nothing kept, or nothing that can be read
-        known.add((home() / number).read_text(encoding="utf-8").strip())
+        file = home() / number
+        known.add(file.read_text(encoding="utf-8").strip() if file.is_file() else "")
     return next((state for state in (RIGHT, TRIED) if state in known), "")

@@ -1,7 +1,8 @@
 """Run a learner's code so that whatever it does, the check goes on: an error, a loop or output without end.
 
 The code runs in a thread of its own. When its time is up, an exception is raised in that thread, which works
-on every system and inside a kernel; code that catches even that, or sleeps, is left behind.
+on every system and inside a kernel; code that catches even that, or sleeps, is left behind. What runs in C
+without a break (`sum(range(10**13))`) can't be stopped from within Python: interrupt the kernel.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ class _Bounded(io.StringIO):
     def write(self, text: str) -> int:
         super().write(text[: max(0, MOST_PRINTED - self.tell())])
         return len(text)
+
+    def close(self) -> None:
+        """Stay open: code that closes its output is no reason to lose what it printed."""
 
 
 def run_bounded(work: Callable[[], None], *, limit_s: float = LIMIT_S) -> Ran:

@@ -29,7 +29,8 @@ def test_hints_go_a_step_further_each_time_and_stop_at_the_last(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("number", "error", "words"), [(1.2, TypeError, 'hint\\("1.2"\\)'), ("9.9", ValueError, "there are for 9.1, 9.2")]
+    ("number", "error", "words"),
+    [(1.2, TypeError, 'hint\\("1.2"\\)'), ("9.9", ValueError, "there are for 9.1, 9.2")],
 )
 def test_a_hint_for_no_exercise_is_refused(number: object, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
