@@ -8,7 +8,7 @@ from servers import TOKEN, Lab
 
 def test_a_reader_sees_no_menu_of_nbgrader(page: Page, lab: Lab) -> None:
     assert find_spec("nbgrader"), "or there would be nothing to hide"
-    page.goto(f"{lab.url}/lab?token={TOKEN}")
+    page.goto(f"{lab.url}/lab/workspaces/of-its-own?token={TOKEN}")  # others leave notebooks open
     page.locator(".jp-Launcher").wait_for(timeout=120_000)
     menus = page.locator("#jp-MainMenu .lm-MenuBar-itemLabel").all_inner_texts()
     assert {"File", "Kernel", "Help"} <= set(menus)

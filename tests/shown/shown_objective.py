@@ -245,15 +245,17 @@ def png_cells(explorer: ObjectiveExplorer) -> Any:
     return kinds_in(explorer.picture(), max(len(explorer.row), 1)) or "no grid"
 
 
+SLIDERS = {
+    "rate": stop_slider("Rate", "rate"),
+    "mean_span": stop_slider("Mean span", "mean_span"),
+    "draw": trait_slider("Draw", "draw", lambda explorer: explorer.draws - 1),
+}
+
 KIND = Kind(
     make=make,
     make_hard=lambda tokens: make(tokens, objective="Masked LM", rate=0.7),
     shows=shows,
-    sliders=lambda _: [
-        stop_slider("Rate", "rate"),
-        stop_slider("Mean span", "mean_span"),
-        trait_slider("Draw", "draw", lambda explorer: explorer.draws - 1),
-    ],
+    sliders=lambda explorer: [SLIDERS[use] for use in SLIDERS if use in uses_of(explorer)],
     cells=cells,
     png_cells=png_cells,
     choices=[
