@@ -259,9 +259,9 @@ EXERCISES = (
             "three quarters are visible there, but a smaller p would do": lambda _: True,
         },
         hints=(
-            "Nine tokens have 81 pairs. How many are three quarters of them, at least?",
-            "45 pairs are visible at p = 0. How many has the prefix to add?",
-            "It adds p (p - 1) / 2. Try p = 6 and p = 7.",
+            "Eight tokens have 64 pairs. How many are three quarters of them, at least?",
+            "36 pairs are visible at p = 0. How many has the prefix to add?",
+            "It adds p (p - 1) / 2. Try p = 5 and p = 6.",
         ),
     ),
 )

@@ -134,7 +134,7 @@ def test_a_solution_is_found_in_every_wrapping(secret: Traces, form: str, leak: 
         ("##....\n##....\n####..\n####..\n#####.\n######\n", "mask-2-answer"),
         ("for x in y:\n    z = x & ~y\n    n = torch.cat([torch.tensor([False]), x[:-1]])", "mask-4-answer"),
         ("#  which picture it is, counted from 1", "mask-4-answer"),
-        ("split.prefix_len=7", "mask-5-answer"),
+        ("split.prefix_len=6", "mask-5-answer"),
         ("<p>too good a <em>loss</em>\nis the warning.</p>", "mask-6-answer"),
         (SAID.replace(" ", "\n"), "mask-6-answer"),
         ("assert check.pieces_mask(mine, seed = 1)", ""),
