@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from prefixlm_teach.data import Batch
-from prefixlm_teach.loss import compute_prefix_lm_loss, prefix_lm_labels, read_loss, read_rows
+from prefixlm_teach.loss import label_loss, prefix_lm_labels, read_loss, read_rows
 from prefixlm_teach.ranks import rank_count, sum_over_ranks
 
 
@@ -69,17 +69,13 @@ def loss_shares(model: nn.Module, together: Sequence[Batch], *, only_read: bool 
     counts = [target_count(batch) for batch in together]
     total = sum_over_ranks(sum(counts), together[0].tokens.device)
     for batch, count in zip(together, counts, strict=True):
-        given = (batch.tokens, batch.prefix_len)
-        labels = prefix_lm_labels(*given, valid=batch.valid)
+        labels = prefix_lm_labels(batch.tokens, batch.prefix_len, valid=batch.valid)
         wanted = {"read": read_rows(labels)} if only_read else {}
-        logits = model(*given, valid=batch.valid, **wanted)
+        logits = model(batch.tokens, batch.prefix_len, valid=batch.valid, **wanted)
         if count == 0 and total:
             yield logits.sum() * 0.0  # no mean of its own; but the other processes wait for its gradients
             continue
-        if only_read:
-            mean = read_loss(logits, labels)
-        else:
-            mean = compute_prefix_lm_loss(logits, *given, valid=batch.valid)
+        mean = (read_loss if only_read else label_loss)(logits, labels)
         yield mean * (count * rank_count() / total)
 
 

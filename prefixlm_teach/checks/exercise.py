@@ -96,7 +96,7 @@ def as_usual() -> Iterator[None]:
 
 def is_stub(answer: Any) -> bool:
     """Whether a function has no code yet, but a docstring and `...` perhaps."""
-    if not isinstance(answer, types.FunctionType):
+    if type(answer) is not types.FunctionType:
         return False
     steps = [step for step in dis.get_instructions(answer) if step.opname not in NOTHING]
     returned = [step.argval for step in steps if step.opname.endswith("CONST")]

@@ -43,9 +43,19 @@ class Form(Protocol):
         """Draw what is wanted and the answer side by side, where that can be drawn."""
 
 
+def read_as(form: Form, answer: Any, expected: Any) -> Any:
+    """Return what a form reads in an answer; whatever looking at it raises is a `MisreadError`."""
+    try:
+        return form.read(answer, expected)
+    except MisreadError:
+        raise
+    except Exception as error:
+        raise MisreadError(f"this can't be read ({type(error).__name__}).") from error
+
+
 def kind_of(value: Any) -> str:
     """What a value is, in a learner's words."""
-    if isinstance(value, Tensor):
+    if issubclass(type(value), Tensor):
         return f"a tensor of {value.dtype} and shape {tuple(value.shape)}"
     return {
         "NoneType": "None (does it end in `return`?)",

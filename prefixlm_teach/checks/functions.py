@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from prefixlm_teach.checks.exercise import Exercise
-from prefixlm_teach.checks.forms import Form, MisreadError, kind_of
+from prefixlm_teach.checks.forms import Form, MisreadError, kind_of, read_as
 from prefixlm_teach.checks.inputs import Inputs, changed, describe
 from prefixlm_teach.checks.original_torch import overwritten, restore
 from prefixlm_teach.checks.running import LIMIT_S, OutOfTime, Ran, run_bounded
@@ -120,11 +120,9 @@ class FunctionExercise(Exercise):
                 found.append(value)
                 continue
             try:
-                found.append(Outcome(self.form.read(value, wanted)))
+                found.append(Outcome(read_as(self.form, value, wanted)))
             except MisreadError as error:
                 found.append(Outcome(problem=str(error)))
-            except Exception as error:  # noqa: BLE001 - a returned object may do anything when it is looked at
-                found.append(Outcome(problem=f"what it returns can't be read ({type(error).__name__})."))
         return found
 
     def _agree(self, found: Outcome, other: Outcome) -> bool:

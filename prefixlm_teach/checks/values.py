@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prefixlm_teach.checks.exercise import Exercise
-from prefixlm_teach.checks.forms import Form, MisreadError, kind_of
+from prefixlm_teach.checks.forms import Form, MisreadError, kind_of, read_as
 from prefixlm_teach.checks.verdict import Verdict
 
 
@@ -39,7 +39,7 @@ class ValueExercise(Exercise):
         if callable(answer):
             return self.wrong("a value is wanted; yours is a function. Call it.")
         try:
-            found = self.form.read(answer, expected)
+            found = read_as(self.form, answer, expected)
         except MisreadError as error:
             return self.wrong(str(error))
         if self.form.same(found, expected):
@@ -79,7 +79,9 @@ class StateExercise(Exercise):
 
     def judge(self, answer: Any, seed: int) -> Verdict:
         """Read an explorer's state."""
-        if self.kind not in [each.__name__ for each in type(answer).__mro__]:
+        from prefixlm_teach import widgets  # noqa: PLC0415 - ipywidgets only where an explorer is judged
+
+        if not issubclass(type(answer), getattr(widgets, self.kind)):
             article = "an" if self.kind[0] in "AEIOU" else "a"
             return self.wrong(f"{article} {self.kind} is wanted; yours is {kind_of(answer)}.")
         if self.goal(answer):

@@ -118,6 +118,16 @@ def test_what_is_no_number_is_refused(value: object) -> None:
     assert "A number is wanted" in check.target_pairs(value).sentence
 
 
+@pytest.mark.parametrize("name", [name for name in dir(check) if name not in FUNCTIONS])
+def test_what_cannot_even_be_looked_at_is_wrong_in_words(name: str) -> None:
+    assert getattr(check, name)(Odd()).state == "wrong"
+
+
+def test_a_class_that_only_bears_an_explorers_name_is_none() -> None:
+    impostor = type("SplitExplorer", (), {})()
+    assert check.three_quarters(impostor).sentence.startswith("A SplitExplorer is wanted")
+
+
 def writes_over(owner: Any, name: str, value: Any) -> Callable[[list[int]], torch.Tensor]:
     def answer(lengths: list[int]) -> torch.Tensor:
         setattr(owner, name, value)
